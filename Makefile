@@ -1,0 +1,41 @@
+.DEFAULT_GOAL := help
+.PHONY: help demo test check lint bench clean
+
+BIN := .venv/bin
+INSTALLED := .venv/installed
+
+# Before a command: tells Spark which Java to use, or stops with what to install.
+WITH_JAVA = JAVA_HOME="$$(scripts/ensure-java)" && export JAVA_HOME &&
+
+help:  ## Show this list
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
+
+demo: $(INSTALLED)  ## See many queries run as one
+	@$(WITH_JAVA) $(BIN)/gingham demo
+
+test: lint  ## Check everything: formatting, lint, types, layers, tests
+	$(WITH_JAVA) $(BIN)/pytest
+
+check: lint test  ## The same as make test
+
+lint: $(INSTALLED)  ## Check formatting, lint, types and layers
+	$(BIN)/ruff format --check
+	$(BIN)/ruff check
+	$(BIN)/pyright
+	$(BIN)/lint-imports
+
+bench: $(INSTALLED)  ## Compare shared with unshared
+	$(WITH_JAVA) $(BIN)/gingham bench share
+
+clean:  ## Remove everything that make made
+	rm -rf .venv build dist .hypothesis .import_linter_cache .pytest_cache .ruff_cache
+	rm -rf artifacts metastore_db spark-warehouse derby.log
+	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(INSTALLED): pyproject.toml
+	@python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+		echo "Gingham needs Python 3.11 or newer as python3; found: $$(python3 --version 2>&1)." \
+			"Install one, or put it first in PATH, and run make again." >&2; exit 1; }
+	python3 -m venv .venv
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@

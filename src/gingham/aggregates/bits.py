@@ -1,0 +1,43 @@
+"""bit_and, bit_or, bit_xor."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import pyarrow as pa
+
+from gingham.aggregates.base import Aggregate, Partial
+from gingham.aggregates.monoid import Elementwise, State
+
+
+@dataclass(frozen=True, slots=True)
+class BitOr(Aggregate):
+    """All bits that are set in some value."""
+
+    idempotent: ClassVar[bool] = True
+    monoid: ClassVar[Elementwise] = Elementwise(np.bitwise_or, 0)
+
+    @property
+    def partials(self) -> tuple[Partial, ...]:
+        return (Partial((self.call.sql,), self.monoid),)
+
+    def finalize(self, states: tuple[State, ...]) -> pa.Array:
+        values, seen = states[0].arrays
+        return pa.array(values, mask=~seen).cast(self.call.result)
+
+
+@dataclass(frozen=True, slots=True)
+class BitAnd(BitOr):
+    """All bits that are set in every value."""
+
+    monoid: ClassVar[Elementwise] = Elementwise(np.bitwise_and, -1)
+
+
+@dataclass(frozen=True, slots=True)
+class BitXor(BitOr):
+    """All bits that are set in an odd number of values."""
+
+    idempotent: ClassVar[bool] = False
+    monoid: ClassVar[Elementwise] = Elementwise(np.bitwise_xor, 0)

@@ -1,0 +1,49 @@
+"""count and count_if."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import pyarrow as pa
+
+from gingham.aggregates.base import Aggregate, Partial
+from gingham.aggregates.monoid import Elementwise, State
+
+ADD_INTEGERS = Elementwise(np.add, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Count(Aggregate):
+    """How many rows, or how many rows without NULL in the arguments.
+
+    >>> from gingham.aggregates.base import Call
+    >>> count = Count(Call("count", ("vol",), ("int",), pa.int64()))
+    >>> partial, = count.partials
+    >>> partial.columns
+    ('count(vol)',)
+    """
+
+    linear: ClassVar[bool] = True
+
+    @property
+    def partials(self) -> tuple[Partial, ...]:
+        return (counted(*self.call.arguments),)
+
+    def finalize(self, states: tuple[State, ...]) -> pa.Array:
+        return pa.array(states[0].arrays[0], type=pa.int64())
+
+
+@dataclass(frozen=True, slots=True)
+class CountIf(Count):
+    """How many rows make the argument true."""
+
+    @property
+    def partials(self) -> tuple[Partial, ...]:
+        return (Partial((f"count_if({self.call.arguments[0]})",), ADD_INTEGERS),)
+
+
+def counted(*arguments: str) -> Partial:
+    """The partial of a count, shared with whatever divides by it."""
+    return Partial((f"count({', '.join(arguments)})",), ADD_INTEGERS)

@@ -1,0 +1,153 @@
+"""Variances, covariances, correlation and regression: central moments, merged pairwise.
+
+A state is (count, mean, sum of squared deviations, ...); two merge without cancellation by the
+formulas of Chan, Golub and LeVeque, which Spark uses too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import pyarrow as pa
+
+from gingham.aggregates.base import Aggregate, Partial
+from gingham.aggregates.monoid import Array, Monoid, State, to_numpy
+
+_Formula = Callable[..., Array]
+
+
+@dataclass(frozen=True, slots=True)
+class _Moments(Monoid):
+    """(n, mean, squares) of one variable."""
+
+    def load(self, columns: list[pa.Array]) -> State:
+        count, mean, variance = (to_numpy(c, 0)[0].astype(np.float64) for c in columns)
+        return State((count, mean, variance * count))
+
+    def empty(self, count: int) -> State:
+        return State(tuple(np.zeros(count) for _ in range(3)))
+
+    def merge(self, left: State, right: State) -> State:
+        (n, mean, squares), (m, other, more) = left.arrays, right.arrays
+        share, weight = _weights(n, m)
+        with np.errstate(all="ignore"):
+            delta = np.where((n > 0) & (m > 0), other - mean, 0.0)
+        return State((
+            n + m,
+            np.where(n == 0, other, mean + delta * share),
+            squares + more + delta * delta * weight,
+        ))
+
+
+@dataclass(frozen=True, slots=True)
+class _Comoments(Monoid):
+    """(n, mean x, mean y, squares x, squares y, products) of pairs without NULL."""
+
+    def load(self, columns: list[pa.Array]) -> State:
+        return State(tuple(to_numpy(c, 0)[0].astype(np.float64) for c in columns))
+
+    def empty(self, count: int) -> State:
+        return State(tuple(np.zeros(count) for _ in range(6)))
+
+    def merge(self, left: State, right: State) -> State:
+        n, x, y, xx, yy, xy = left.arrays
+        m, u, v, uu, vv, uv = right.arrays
+        share, weight = _weights(n, m)
+        both = (n > 0) & (m > 0)
+        with np.errstate(all="ignore"):
+            dx, dy = np.where(both, u - x, 0.0), np.where(both, v - y, 0.0)
+        return State((
+            n + m,
+            np.where(n == 0, u, x + dx * share),
+            np.where(n == 0, v, y + dy * share),
+            xx + uu + dx * dx * weight,
+            yy + vv + dy * dy * weight,
+            xy + uv + dx * dy * weight,
+        ))
+
+
+MOMENTS = _Moments()
+COMOMENTS = _Comoments()
+
+
+@dataclass(frozen=True, slots=True)
+class Moment(Aggregate):
+    """Variances and standard deviations.
+
+    >>> from gingham.aggregates.base import Call
+    >>> spread = Moment(Call("var_samp", ("x",), ("double",), pa.float64()))
+    >>> state = MOMENTS.load([pa.array([1, 1]), pa.array([2.0, 4.0]), pa.array([0.0, 0.0])])
+    >>> spread.finalize((MOMENTS.ranges(state, np.array([0]), np.array([2])),)).to_pylist()
+    [2.0]
+    """
+
+    FUNCTIONS: ClassVar[dict[str, _Formula]] = {
+        "var_pop": lambda n, s: s / n,
+        "var_samp": lambda n, s: s / (n - 1),
+        "variance": lambda n, s: s / (n - 1),
+        "stddev_pop": lambda n, s: np.sqrt(s / n),
+        "stddev_samp": lambda n, s: np.sqrt(s / (n - 1)),
+        "stddev": lambda n, s: np.sqrt(s / (n - 1)),
+        "std": lambda n, s: np.sqrt(s / (n - 1)),
+    }
+
+    linear: ClassVar[bool] = True
+
+    @property
+    def partials(self) -> tuple[Partial, ...]:
+        x = self.call.arguments[0]
+        return (Partial((f"count({x})", f"avg({x})", f"var_pop({x})"), MOMENTS),)
+
+    def finalize(self, states: tuple[State, ...]) -> pa.Array:
+        count, _, squares = states[0].arrays
+        with np.errstate(all="ignore"):
+            values = self.FUNCTIONS[self.call.function](count, squares)
+        needed = 1 if self.call.function.endswith("_pop") else 2
+        return pa.array(values, type=pa.float64(), mask=count < needed)
+
+
+@dataclass(frozen=True, slots=True)
+class Comoment(Aggregate):
+    """Covariances, correlation and simple regression of y = f(x)."""
+
+    # Of the count, the squares of the first and of the second argument, and their products.
+    FUNCTIONS: ClassVar[dict[str, _Formula]] = {
+        "covar_pop": lambda n, _aa, _bb, ab: ab / n,
+        "covar_samp": lambda n, _aa, _bb, ab: ab / (n - 1),
+        "corr": lambda _n, aa, bb, ab: ab / (np.sqrt(aa) * np.sqrt(bb)),
+    }
+
+    linear: ClassVar[bool] = True
+
+    @property
+    def partials(self) -> tuple[Partial, ...]:
+        a, b = self.call.arguments
+        # Spark's regressions count pairs without NULL only, as covariances do.
+        columns = (
+            f"regr_count({a}, {b})",
+            f"regr_avgy({a}, {b})",
+            f"regr_avgx({a}, {b})",
+            f"regr_syy({a}, {b})",
+            f"regr_sxx({a}, {b})",
+            f"regr_sxy({a}, {b})",
+        )
+        return (Partial(columns, COMOMENTS),)
+
+    def finalize(self, states: tuple[State, ...]) -> pa.Array:
+        count, _, _, squares_a, squares_b, products = states[0].arrays
+        with np.errstate(all="ignore"):
+            values = self.FUNCTIONS[self.call.function](count, squares_a, squares_b, products)
+        needed = 1 if self.call.function == "covar_pop" else 2
+        undefined = count < needed
+        if self.call.function == "corr":
+            # Spark divides by zero to NULL where one side does not vary.
+            undefined |= (squares_a == 0) | (squares_b == 0)
+        return pa.array(values, type=pa.float64(), mask=undefined)
+
+
+def _weights(n: Array, m: Array) -> tuple[Array, Array]:
+    total = np.where(n + m > 0, n + m, 1.0)
+    return m / total, n * m / total

@@ -1,0 +1,175 @@
+"""approx_count_distinct and approx_percentile, from sketches that Spark builds and we merge."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import datasketches
+import numpy as np
+import pyarrow as pa
+
+from gingham.aggregates.base import Aggregate, Partial
+from gingham.aggregates.monoid import Monoid, State, flat
+from gingham.core.errors import QueryError
+
+_DEFAULT_DEVIATION = 0.05
+_DEFAULT_ACCURACY = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Hll(Monoid):
+    """HyperLogLog sketches with 2^lg_k registers."""
+
+    lg_k: int
+
+    def load(self, columns: list[pa.Array]) -> State:
+        return State((_sketches(columns[0], datasketches.hll_sketch.deserialize),))
+
+    def empty(self, count: int) -> State:
+        return State((np.full(count, None, dtype=object),))
+
+    def merge(self, left: State, right: State) -> State:
+        return State((_pairwise(self._union, left, right),))
+
+    def _union(self, a: Any, b: Any) -> Any:
+        union = datasketches.hll_union(self.lg_k)
+        union.update(a)
+        union.update(b)
+        return union.get_result(datasketches.tgt_hll_type.HLL_8)
+
+
+@dataclass(frozen=True, slots=True)
+class _Kll(Monoid):
+    """KLL sketches of doubles with parameter k."""
+
+    k: int
+
+    def load(self, columns: list[pa.Array]) -> State:
+        return State((_sketches(columns[0], datasketches.kll_doubles_sketch.deserialize),))
+
+    def empty(self, count: int) -> State:
+        return State((np.full(count, None, dtype=object),))
+
+    def merge(self, left: State, right: State) -> State:
+        return State((_pairwise(self._union, left, right),))
+
+    def _union(self, a: Any, b: Any) -> Any:
+        union = datasketches.kll_doubles_sketch(self.k)
+        union.merge(a)
+        union.merge(b)
+        return union
+
+
+@dataclass(frozen=True, slots=True)
+class ApproxCountDistinct(Aggregate):
+    """About how many different values, within a relative standard deviation."""
+
+    idempotent: ClassVar[bool] = True
+
+    @property
+    def partials(self) -> tuple[Partial, ...]:
+        argument, *rest = self.call.arguments
+        deviation = _number(self, rest[0]) if rest else _DEFAULT_DEVIATION
+        # The deviation of HyperLogLog is 1.04 / sqrt(registers); 12 costs little and gives 1.6%.
+        lg_k = min(21, max(12, math.ceil(2 * math.log2(1.04 / deviation))))
+        if self.call.types[0] in ("float", "double"):
+            # Every NaN is one value, and so are 0.0 and -0.0.
+            argument = f"CAST(CAST({argument} AS DOUBLE) + 0.0D AS STRING)"
+        elif self.call.types[0] not in ("int", "bigint", "string", "binary"):
+            argument = f"CAST({argument} AS STRING)"
+        return (Partial((f"hll_sketch_agg({argument}, {lg_k})",), _Hll(lg_k)),)
+
+    def finalize(self, states: tuple[State, ...]) -> pa.Array:
+        sketches = states[0].arrays[0]
+        return pa.array([0 if s is None else round(s.get_estimate()) for s in sketches], pa.int64())
+
+
+@dataclass(frozen=True, slots=True)
+class ApproxPercentile(Aggregate):
+    """A value whose rank is within 1 / accuracy of the percentage asked for."""
+
+    @property
+    def partials(self) -> tuple[Partial, ...]:
+        argument, _, *rest = self.call.arguments
+        kind = self.call.types[0]
+        accuracy = _number(self, rest[0]) if rest else _DEFAULT_ACCURACY
+        # The rank error of KLL is about 2.3 / k^0.9.
+        k = min(65_535, max(200, math.ceil((2.3 * accuracy) ** (1 / 0.9))))
+        if kind == "date":
+            argument = f"unix_date({argument})"
+        elif kind == "timestamp":
+            argument = f"unix_micros({argument})"
+        elif kind not in ("tinyint", "smallint", "int", "bigint", "float", "double") and not (
+            kind.startswith("decimal")
+        ):
+            raise QueryError(
+                f"{self.call.sql} cannot be shared",
+                f"there is no mergeable quantile sketch over {kind}",
+                "a cast of the argument to a number",
+            )
+        return (Partial((f"kll_sketch_agg_double(CAST({argument} AS DOUBLE), {k})",), _Kll(k)),)
+
+    def finalize(self, states: tuple[State, ...]) -> pa.Array:
+        sketches = states[0].arrays[0]
+        ranks, many = _percentages(self)
+        answers = [None if s is None or s.is_empty() else s.get_quantiles(ranks, True) for s in sketches]
+        result = self.call.result
+        if not many:
+            return _as(pa.array([None if a is None else a[0] for a in answers], pa.float64()), result)
+        offsets = pa.array(np.arange(len(answers) + 1) * len(ranks), pa.int32())
+        nulls = [float("nan")] * len(ranks)
+        values = pa.array([v for a in answers for v in (nulls if a is None else a)], pa.float64())
+        mask = pa.array([a is None for a in answers])
+        # NaN stands for a missing answer until the mask hides it; integers cannot hold it.
+        values = _as(values.fill_null(0) if result.value_type == pa.float64() else _finite(values), result.value_type)
+        return pa.ListArray.from_arrays(offsets, values, mask=mask).cast(result)
+
+
+def _percentages(aggregate: Aggregate) -> tuple[list[float], bool]:
+    text = aggregate.call.arguments[1].strip()
+    many = text.lower().startswith("array(")
+    items = text[len("array(") : -1].split(",") if many else [text]
+    return [float(_number(aggregate, item)) for item in items], many
+
+
+def _number(aggregate: Aggregate, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise QueryError(
+            f"{aggregate.call.sql}: {text} is not a number",
+            "accuracy and percentages decide the sketch, so they must be known beforehand",
+            "a literal, for example approx_percentile(x, 0.5)",
+        ) from None
+
+
+def _finite(values: pa.Array) -> pa.Array:
+    doubles = values.to_numpy(zero_copy_only=False)
+    return pa.array(np.where(np.isfinite(doubles), doubles, 0.0))
+
+
+def _as(values: pa.Array, result: pa.DataType) -> pa.Array:
+    """Doubles as the type of the percentile's argument."""
+    if pa.types.is_floating(result):
+        return values.cast(result)
+    if pa.types.is_decimal(result):
+        return values.cast(result, safe=False)
+    return values.cast(pa.int64()).cast(pa.int32() if pa.types.is_date(result) else pa.int64()).cast(result)
+
+
+def _sketches(column: pa.Array, read: Callable[[bytes], Any]) -> np.ndarray:
+    sketches = np.empty(len(column), dtype=object)
+    sketches[:] = [None if b is None else read(b) for b in flat(column).to_pylist()]
+    return sketches
+
+
+def _pairwise(union: Callable[[Any, Any], Any], left: State, right: State) -> np.ndarray:
+    merged = np.empty(len(left), dtype=object)
+    merged[:] = [
+        b if a is None else a if b is None else union(a, b)
+        for a, b in zip(left.arrays[0], right.arrays[0], strict=True)
+    ]
+    return merged

@@ -1,0 +1,147 @@
+"""sum and avg, exact for integers and decimals of any size."""
+
+from __future__ import annotations
+
+import decimal
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from gingham.aggregates.base import Aggregate, Partial
+from gingham.aggregates.counts import ADD_INTEGERS, counted
+from gingham.aggregates.monoid import Array, Elementwise, State, to_numpy
+from gingham.core.errors import AnswerError, QueryError
+
+ADD_DOUBLES = Elementwise(np.add, 0.0)
+_SMALL = ("tinyint", "smallint", "int")
+_FLOATS = ("float", "double")
+
+
+@dataclass(frozen=True, slots=True)
+class _AddBigints(Elementwise):
+    """A sum of bigints as two sums of halves, which do not overflow where the whole might."""
+
+    def load(self, columns: list[pa.Array]) -> State:
+        high, seen = to_numpy(columns[0], 0)
+        low, _ = to_numpy(columns[1], 0)
+        return State((high.astype(object) * (1 << 32) + low, seen))
+
+
+ADD_BIGINTS = _AddBigints(np.add, 0)
+ADD_DECIMALS = Elementwise(np.add, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Sum(Aggregate):
+    """The sum of a number.
+
+    >>> from gingham.aggregates.base import Call
+    >>> Sum(Call("sum", ("price",), ("double",), pa.float64())).partials[0].columns
+    ('sum(price)',)
+    """
+
+    linear: ClassVar[bool] = True
+
+    @property
+    def partials(self) -> tuple[Partial, ...]:
+        return (summed(self),)
+
+    def finalize(self, states: tuple[State, ...]) -> pa.Array:
+        values, seen = states[0].arrays
+        if pa.types.is_decimal(self.call.result):
+            return decimals(self, values, seen)
+        if values.dtype == object:
+            values = _within_bigint(self, values)
+        return pa.array(values, type=self.call.result, mask=~seen)
+
+
+@dataclass(frozen=True, slots=True)
+class Avg(Aggregate):
+    """The mean of a number: its sum, shared with `sum`, over its count."""
+
+    linear: ClassVar[bool] = True
+
+    @property
+    def partials(self) -> tuple[Partial, ...]:
+        return summed(self), counted(self.call.arguments[0])
+
+    def finalize(self, states: tuple[State, ...]) -> pa.Array:
+        totals, seen = states[0].arrays
+        counts = states[1].arrays[0]
+        if pa.types.is_decimal(self.call.result):
+            scale = _scale(self.call.types[0])
+            shift = 10 ** (self.call.result.scale - scale)
+            quotients = np.array(
+                [_half_up(t * shift, n) if n else 0 for t, n in zip(totals, counts, strict=True)],
+                dtype=object,
+            )
+            return decimals(self, quotients, seen)
+        with np.errstate(all="ignore"):
+            means = totals.astype(np.float64) / counts
+        return pa.array(means, type=pa.float64(), mask=~seen)
+
+
+def summed(aggregate: Aggregate) -> Partial:
+    """The partial of a sum, by the type of its argument."""
+    argument, kind = aggregate.call.arguments[0], aggregate.call.types[0]
+    if kind in _FLOATS:
+        return Partial((f"sum({argument})",), ADD_DOUBLES)
+    if kind in _SMALL:
+        return Partial((f"sum({argument})",), ADD_INTEGERS)
+    if kind == "bigint":
+        return Partial(
+            (f"sum(shiftright({argument}, 32))", f"sum({argument} & 4294967295L)"), ADD_BIGINTS
+        )
+    if kind.startswith("decimal"):
+        return Partial((f"sum({argument})",), ADD_DECIMALS)
+    raise QueryError(
+        f"{aggregate.call.sql} cannot be shared",
+        f"a sum over {kind} has no exact partial result here",
+        "a cast of the argument to a number",
+    )
+
+
+def decimals(aggregate: Aggregate, values: Array, seen: npt.NDArray[np.bool_]) -> pa.Array:
+    """Unscaled integers as decimals of the type that Spark gives to the aggregate."""
+    result = aggregate.call.result
+    limit = 10**result.precision
+    fits = np.array([abs(v) < limit for v in values], dtype=bool)
+    if aggregate.call.ansi and not (fits | ~seen).all():
+        raise overflow(aggregate)
+    with decimal.localcontext(prec=80):
+        scaled = [
+            decimal.Decimal(int(v)).scaleb(-result.scale) if s and f else None
+            for v, s, f in zip(values, seen, fits, strict=True)
+        ]
+    return pa.array(scaled, type=result)
+
+
+def overflow(aggregate: Aggregate) -> AnswerError:
+    """What Spark would raise for the query alone."""
+    return AnswerError(
+        f"{aggregate.call.sql} overflows",
+        f"the result does not fit into {aggregate.call.result}, and Spark is in ANSI mode",
+        f"{aggregate.call.function}(CAST(... AS DECIMAL(38, 0))) or a shorter window",
+    )
+
+
+def _within_bigint(aggregate: Aggregate, values: Array) -> Array:
+    fits = np.array([-(1 << 63) <= v < (1 << 63) for v in values], dtype=bool)
+    if aggregate.call.ansi and not fits.all():
+        raise overflow(aggregate)
+    # Without ANSI mode Spark wraps around, as Java does.
+    wrapped = [((int(v) + (1 << 63)) % (1 << 64)) - (1 << 63) for v in values]
+    return np.array(wrapped, dtype=np.int64)
+
+
+def _scale(kind: str) -> int:
+    return int(kind.removesuffix(")").split(",")[1])
+
+
+def _half_up(numerator: int, denominator: int) -> int:
+    quotient, rest = divmod(abs(numerator), denominator)
+    quotient += 2 * rest >= denominator
+    return quotient if numerator >= 0 else -quotient

@@ -1,0 +1,1 @@
+"""The mathematics of sharing, free of Spark and of SQL."""

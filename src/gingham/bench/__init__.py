@@ -1,0 +1,1 @@
+"""What sharing is worth, measured against the ways to do without it."""

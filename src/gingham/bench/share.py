@@ -1,0 +1,251 @@
+"""A thousand queries over a stock market: shared, against the ways to go without.
+
+    gingham bench share [--quick] [--json FILE] [--plot FILE] [--rows N]
+
+Whatever is compared was measured in one run, over the same files, minutes apart at most.
+"""
+
+import json
+import math
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import SparkSession
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+import gingham
+from gingham.bench import baselines
+from gingham.bench.baselines import Answer, Market
+from gingham.bench.operations import Operations, count
+from gingham.bench.report import Report, Result, Way, draw, show
+from gingham.bench.timing import Timing, repeat
+from gingham.testing.trades import KINDS, TradeQuery, trade_queries
+
+# One by one, this many queries are measured: a thousand would take a quarter of an hour.
+PICKED = 16
+# No single scan gets more conditions than this: Spark and DuckDB need minutes for it.
+MOST_CONDITIONS = 256
+# The paper states its operations for this many queries.
+COUNTED = 256
+
+
+def run(
+    rows: int = 4_000_000,
+    sizes: Sequence[int] = (16, 64, 256, 1024),
+    kinds: Sequence[str] = KINDS,
+    *,
+    quick: bool = False,
+    json_path: str | os.PathLike[str] | None = None,
+    plot_path: str | os.PathLike[str] | None = "share.png",
+    spark: SparkSession | None = None,
+    rate: float = 328.0,
+    console: Console | None = None,
+) -> Report:
+    """Measure, print and draw; `quick` takes few rows, small workloads, one repetition."""
+    console = console or Console()
+    times = 3
+    if quick:
+        rows, sizes, times = min(rows, 400_000), [n for n in sizes if n <= 64], 1
+    session = spark or _session()
+    try:
+        with tempfile.TemporaryDirectory(prefix="gingham-share-") as folder:
+            console.print(f"writing {rows:,} trades, {rate:g} of them a second")
+            market = baselines.market(session, Path(folder), rows, rate)
+            report = _measure_all(market, kinds, sizes, times, console)
+            market.duck.close()
+    finally:
+        if spark is None:
+            session.stop()
+
+    show(report, console)
+    if json_path:
+        Path(json_path).write_text(json.dumps(report.as_json(), indent=2), encoding="utf-8")
+        console.print(f"every number: {json_path}")
+    if plot_path:
+        draw(report, Path(plot_path))
+        console.print(f"the plot: {plot_path}")
+    return report
+
+
+def _session() -> SparkSession:
+    # Spark starts its Python workers as `python3` unless told otherwise.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    return (
+        SparkSession.builder.master("local[*]")
+        .appName("gingham bench share")
+        .config("spark.driver.memory", "6g")
+        .config("spark.driver.host", "127.0.0.1")
+        .config("spark.sql.shuffle.partitions", str(os.cpu_count()))
+        .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+        .config("spark.log.level", "ERROR")
+        .getOrCreate()
+    )
+
+
+def _measure_all(
+    market: Market, kinds: Sequence[str], sizes: Sequence[int], times: int, console: Console
+) -> Report:
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    with Progress(*columns, TimeElapsedColumn(), console=console, transient=True) as progress:
+        task = progress.add_task("warming up", total=len(kinds) * (1 + len(sizes) * 6))
+        _warm_up(market)
+
+        results: list[Result] = []
+        for kind in kinds:
+            for n in sizes:
+                progress.update(task, description=f"{kind}, {n} queries")
+                step = partial(progress.advance, task)
+                results.append(_measure(market, kind, n, times, step))
+
+        counted = max((n for n in sizes if n <= COUNTED), default=0)
+        counts: dict[str, Operations] = {}
+        for kind in kinds if counted else ():
+            progress.update(task, description=f"{kind}, counting operations", advance=1)
+            counts[kind] = count(market, trade_queries(kind, counted))
+    cores = market.spark.sparkContext.defaultParallelism
+    return Report(market.rows, cores, tuple(results), counted, counts)
+
+
+def _warm_up(market: Market) -> None:
+    """Let the JVM load and compile what every later measurement uses."""
+    queries = trade_queries("C", PICKED)
+    for _ in range(2):
+        baselines.bare_scan(market)
+        baselines.spark_alone(market, queries[0])
+        _share(market, queries)
+
+
+def _measure(market: Market, kind: str, n: int, times: int, step: Callable[[], None]) -> Result:
+    """Time one workload in all ways and compare their answers."""
+    queries = trade_queries(kind, n)
+    runs = repeat(lambda: _share(market, queries), times)[1]
+    timings = {
+        Way.SHARED: Timing(tuple(run.running for run in runs)),
+        Way.BARE: Timing(repeat(lambda: baselines.bare_scan(market), times)[0]),
+    }
+    found = {Way.SHARED: baselines.answers(runs[0].tables)}
+    notes: dict[Way, str] = {}
+    step()
+    for way, work in _ways(market, kind, queries).items():
+        if isinstance(work, str):
+            notes[way] = work
+        else:
+            seconds, tables = repeat(work.do, times)
+            timings[way] = Timing(seconds, work.measured, work.of)
+            found[way] = baselines.answers(tables[0])
+        step()
+
+    expected = found[Way.SPARK]
+    differences = [
+        f"{way}, {difference}"
+        for way, answers in found.items()
+        for difference in _differences(answers, expected)
+    ]
+    return Result(
+        kind,
+        n,
+        timings,
+        notes,
+        adding=Timing(tuple(run.adding for run in runs)),
+        statistics=runs[0].statistics,
+        checked=len(expected),
+        differences=tuple(differences),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Shared:
+    """One run of all queries as one job: seconds, answers, statistics."""
+
+    adding: float
+    running: float
+    tables: list[pa.Table]
+    statistics: dict[str, float]
+
+
+def _share(market: Market, queries: Sequence[TradeQuery]) -> _Shared:
+    """Run all queries in one loom, a new one so that nothing is left over from the last."""
+    start = time.perf_counter()
+    loom = gingham.Loom(market.spark)
+    loom.stream("trades", market.trades, time="ts")
+    loom.table("close", market.close, key="symbol")
+    loom.table("listing", market.listing, key="symbol")
+    for query in queries:
+        loom.add(query.sql, name=query.name)
+    added = time.perf_counter()
+    answers = loom.run()
+    tables = [answers.arrow(query.name) for query in queries]
+    done = time.perf_counter()
+    named = [
+        table.select(["window_end", "value"]).rename_columns(["window_end", query.name])
+        for query, table in zip(queries, tables, strict=True)
+    ]
+    return _Shared(added - start, done - added, named, _numbers(answers))
+
+
+def _numbers(answers: Any) -> dict[str, float]:
+    """Whatever the run counted, by name; nothing if it counted nothing."""
+    statistics = getattr(answers, "statistics", None)
+    found = {name: getattr(statistics, name) for name in dir(statistics) if name[0] != "_"}
+    return {name: value for name, value in found.items() if isinstance(value, int | float)}
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """Something to time, and which part of the whole it is."""
+
+    do: Callable[[], list[pa.Table]]
+    measured: int = 1
+    of: int = 1
+
+
+def _ways(market: Market, kind: str, queries: Sequence[TradeQuery]) -> dict[Way, _Work | str]:
+    """All other ways to answer a workload; what does not suit it says why."""
+    n = len(queries)
+    picked = [queries[i * n // PICKED] for i in range(PICKED)] if n > PICKED else queries
+    conditions = len(baselines.predicates(queries))
+    windows = len(baselines.by_window(queries))
+    too_many = f"skipped: {conditions:,} conditions in one scan"
+
+    conditional: _Work | str = "only for B: one window"
+    if kind == "B":
+        conditional = _Work(lambda: [baselines.spark_conditional(market, queries)])
+    by_window: _Work | str = "one by one: no window occurs twice"
+    if windows < n:
+        by_window = _Work(lambda: baselines.duck_by_window(market, queries))
+    panes = _Work(lambda: baselines.duck_panes(market, queries))
+    if conditions > MOST_CONDITIONS:
+        conditional = too_many if kind == "B" else conditional
+        by_window = too_many if windows == 1 else by_window
+        panes = too_many
+    return {
+        Way.SPARK: _Work(
+            lambda: [baselines.spark_alone(market, query) for query in picked], len(picked), n
+        ),
+        Way.CONDITIONAL: conditional,
+        Way.DUCK: _Work(
+            lambda: [baselines.duck_alone(market, query) for query in picked], len(picked), n
+        ),
+        Way.DUCK_WINDOWS: by_window,
+        Way.DUCK_PANES: panes,
+    }
+
+
+def _differences(found: Mapping[str, Answer], expected: Mapping[str, Answer]) -> Iterator[str]:
+    """Where answers differ from those of the queries that Spark ran alone."""
+    for name, windows in expected.items():
+        mine = found.get(name, {})
+        for end in sorted(windows.keys() | mine.keys()):
+            here, there = mine.get(end), windows.get(end)
+            if here is None or there is None or not math.isclose(here, there, rel_tol=1e-9):
+                yield f"{name}, window to {end}: {here}, alone {there}"

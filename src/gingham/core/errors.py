@@ -1,0 +1,56 @@
+"""Errors in three parts: what is wrong, why, and what to write instead."""
+
+from __future__ import annotations
+
+
+class GinghamError(Exception):
+    """Something that the user can mend.
+
+    >>> print(GinghamError("no window", "every query needs one", "add window(ts, '5 minutes')"))
+    no window
+      why:     every query needs one
+      instead: add window(ts, '5 minutes')
+    """
+
+    def __init__(self, what: str, why: str, instead: str) -> None:
+        self.what = what
+        self.why = why
+        self.instead = instead
+        super().__init__(f"{what}\n  why:     {why}\n  instead: {instead}")
+
+    def __reduce__(self) -> tuple[type[GinghamError], tuple[str, str, str]]:
+        return type(self), (self.what, self.why, self.instead)
+
+    def about(self, subject: str) -> GinghamError:
+        """Say first what the error is about: `query 'big_caps': no window`."""
+        return type(self)(f"{subject}: {self.what}", self.why, self.instead)
+
+
+class QueryError(GinghamError):
+    """A query that is refused when it is added."""
+
+
+class CatalogError(GinghamError):
+    """A stream or a table that is refused when it is registered."""
+
+
+class AnswerError(GinghamError):
+    """A query that fails while it runs, as it would fail alone in Spark."""
+
+
+class WorkloadError(GinghamError):
+    """A workload file that cannot be read."""
+
+
+def at(sql: str, position: int) -> str:
+    """Point into SQL: line, column and the line itself.
+
+    >>> print(at("SELECT a\\nFRM t", 9))
+    line 2, column 1: FRM t
+    """
+    position = max(0, min(position, len(sql)))
+    line = sql.count("\n", 0, position) + 1
+    start = sql.rfind("\n", 0, position) + 1
+    stop = sql.find("\n", position)
+    text = sql[start : stop if stop >= 0 else len(sql)]
+    return f"line {line}, column {position - start + 1}: {text.strip()}"

@@ -1,0 +1,40 @@
+"""The columns that Gingham adds, under the same names in plans, logs and metrics."""
+
+from __future__ import annotations
+
+WINDOW_START = "window_start"
+WINDOW_END = "window_end"
+
+TIME = "__time"  # event time in microseconds
+SLICE = "__slice"
+CELL = "__cell"  # a cell of some grid, numbered over all grids of the tree
+CODE = "__code"  # slice and cell in one long, the key that shards are grouped by
+
+
+def interval(axis: int) -> str:
+    """The interval number of an attribute: `__interval_0`."""
+    return f"__interval_{axis}"
+
+
+def key(position: int) -> str:
+    """A group key of shards: `__key_0`."""
+    return f"__key_{position}"
+
+
+def partial(position: int) -> str:
+    """A partial aggregate of shards: `__partial_0`."""
+    return f"__partial_{position}"
+
+
+def aggregate(position: int) -> str:
+    """An aggregate within one query's answer: `__aggregate_0`."""
+    return f"__aggregate_{position}"
+
+
+def quoted(name: str) -> str:
+    """A column name as Spark SQL wants it.
+
+    >>> quoted("listing.r1000")
+    '`listing.r1000`'
+    """
+    return "`" + name.replace("`", "``") + "`"

@@ -1,0 +1,97 @@
+"""One query's answer from shards."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from gingham.aggregates import Partial, State
+from gingham.core.errors import AnswerError
+from gingham.finals.shards import GridShards, ShardTable
+from gingham.finals.windows import Frames, frames, ranges
+from gingham.logical.predicate import Truths, evaluate
+from gingham.plan.bound import BoundQuery, Condition, Reading
+from gingham.plan.tree import Grid
+
+
+class Cells:
+    """What conditions are in the cells of grids, each evaluated once."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[Grid, Condition], Truths] = {}
+
+    def of(self, grid: Grid, condition: Condition) -> Truths:
+        if (grid, condition) not in self._known:
+            self._known[grid, condition] = evaluate(condition.predicate, grid.axes)
+        return self._known[grid, condition]
+
+
+def answer(query: BoundQuery, table: ShardTable, cells: Cells) -> pa.Table:
+    """Window bounds, keys and aggregates: one row for each window and group with a matching row."""
+    grid = table.tree.grid_of(query)
+    shards = table.of(grid)
+    _refuse_raised(query, shards, grid, cells)
+    where = cells.of(grid, query.where).true
+    found = frames(shards.rolled(where, None).places, shards.instants, query.window)
+    for guard in query.guards:
+        failed = np.asarray(_values(guard, found, query, shards, grid, cells))
+        if failed.any():
+            raise _would_raise(query, guard.aggregate.call.arguments[0])
+    bounds = [pa.array(found.starts), pa.array(found.starts + query.window.range)]
+    keys = [shards.key(grid.keys.index(k), found.groups, grid.keys) for k in query.keys]
+    values = [_values(r, found, query, shards, grid, cells) for r in query.readings]
+    columns = [
+        column.cast(field.type) if column.type != field.type else column
+        for column, field in zip((*bounds, *keys, *values), query.slots, strict=True)
+    ]
+    return pa.Table.from_arrays(columns, schema=query.slots)
+
+
+def _values(
+    reading: Reading,
+    found: Frames,
+    query: BoundQuery,
+    shards: GridShards,
+    grid: Grid,
+    cells: Cells,
+) -> pa.Array:
+    wanted = cells.of(grid, reading.condition).true
+    states = tuple(_merged(p, found, query, shards, wanted) for p in reading.partials)
+    return reading.aggregate.finalize(states)
+
+
+def _merged(
+    partial: Partial, found: Frames, query: BoundQuery, shards: GridShards, wanted: np.ndarray
+) -> State:
+    rolled = shards.rolled(wanted, partial)
+    low, high = ranges(found, rolled.places, shards.instants, query.window)
+    filled = low < high
+    if rolled.state is None or not filled.any():
+        return partial.monoid.empty(len(found))
+    if filled.all():
+        return partial.monoid.ranges(rolled.state, low, high)
+    # Only an aggregate with a filter of its own has windows without rows.
+    merged = partial.monoid.ranges(rolled.state, low[filled], high[filled])
+    empty = partial.monoid.empty(len(found))
+    arrays = []
+    for whole, part in zip(empty.arrays, merged.arrays, strict=True):
+        spread = whole.astype(np.result_type(whole, part)) if part.dtype != object else whole.astype(object)
+        spread[filled] = part
+        arrays.append(spread)
+    return State(tuple(arrays), merged.values)
+
+
+def _refuse_raised(query: BoundQuery, shards: GridShards, grid: Grid, cells: Cells) -> None:
+    for condition in query.conditions:
+        raises = cells.of(grid, condition).raises
+        if raises.any() and raises[shards.cells].any():
+            raise _would_raise(query, condition.sql)
+
+
+def _would_raise(query: BoundQuery, sql: str) -> AnswerError:
+    return AnswerError(
+        f"query {query.name!r} fails: {sql}",
+        "for some row Spark would raise an error here (a division by zero, an overflow or a bad "
+        "cast in ANSI mode)",
+        "a predicate that keeps such rows away, or the try_ form of the function",
+    )

@@ -1,0 +1,154 @@
+"""The shards of one grid as arrays, sorted by group and slice."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from gingham.aggregates import Partial, State
+from gingham.aggregates.monoid import flat
+from gingham.core import names
+from gingham.plan.slices import Slices
+from gingham.plan.tree import Grid, Tree
+
+Index = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+
+
+class ShardTable:
+    """What Spark made of a batch of rows: one row per slice, cell and group."""
+
+    def __init__(self, table: pa.Table, tree: Tree, slices: Slices) -> None:
+        self.table = table
+        self.tree = tree
+        self.slices = slices
+        self._grids: dict[Grid, GridShards] = {}
+
+    def of(self, grid: Grid) -> GridShards:
+        """The shards of one grid."""
+        if grid not in self._grids:
+            self._grids[grid] = self._select(grid)
+        return self._grids[grid]
+
+    @cached_property
+    def _numbers(self) -> tuple[Index, Index]:
+        """Slice and cell of every shard."""
+        if names.CODE in self.table.column_names:
+            code = _integers(self.table[names.CODE])
+            return np.divmod(code, self.tree.cells)
+        return _integers(self.table[names.SLICE]), _integers(self.table[names.CELL])
+
+    def _select(self, grid: Grid) -> GridShards:
+        numbers, cells = self._numbers
+        rows = np.flatnonzero((cells >= grid.offset) & (cells < grid.offset + grid.cells))
+        starts = self.slices.starts(numbers[rows])
+        columns = [self.table[names.key(self.tree.keys.index(k))] for k in grid.keys]
+        groups, count = _groups(columns, rows)
+        order = np.lexsort((starts, groups))
+        return GridShards(
+            table=self,
+            rows=rows[order],
+            cells=cells[rows][order] - grid.offset,
+            starts=starts[order],
+            groups=groups[order],
+            group_count=count,
+        )
+
+
+@dataclass
+class GridShards:
+    """Shards of one grid; `groups` numbers the different keys."""
+
+    table: ShardTable
+    rows: Index
+    cells: Index
+    starts: Index
+    groups: Index
+    group_count: int
+
+    def __post_init__(self) -> None:
+        self._states: dict[Partial, State] = {}
+        self._rolled: dict[tuple[bytes, Partial | None], Rolled] = {}
+
+    @cached_property
+    def instants(self) -> Index:
+        """All different starts of slices, sorted."""
+        return np.unique(self.starts)
+
+    @cached_property
+    def places(self) -> Index:
+        """One sorted number per shard for its group and the rank of its slice."""
+        ranks = np.searchsorted(self.instants, self.starts)
+        return self.groups * (len(self.instants) + 1) + ranks
+
+    def state(self, partial: Partial) -> State:
+        """A partial of all shards."""
+        if partial not in self._states:
+            columns = self.table.tree.columns
+            index = pa.array(self.rows)
+            loaded = [
+                flat(self.table.table[names.partial(columns.index(c))].take(index))
+                for c in partial.columns
+            ]
+            self._states[partial] = partial.monoid.load(loaded)
+        return self._states[partial]
+
+    def key(self, position: int, groups: Index, keys: Sequence[str]) -> pa.Array:
+        """The values of a key for some groups."""
+        first = np.full(self.group_count, -1, dtype=np.int64)
+        first[self.groups[::-1]] = self.rows[::-1]
+        column = self.table.table[names.key(self.table.tree.keys.index(keys[position]))]
+        return flat(column.take(pa.array(first[groups])))
+
+    def rolled(self, wanted: Bools, partial: Partial | None) -> Rolled:
+        """Shards of the wanted cells merged over cells: one per group and slice."""
+        name = (wanted.tobytes(), partial)
+        if name not in self._rolled:
+            self._rolled[name] = self._roll_up(wanted, partial)
+        return self._rolled[name]
+
+    def _roll_up(self, wanted: Bools, partial: Partial | None) -> Rolled:
+        if partial is None:
+            kept = np.flatnonzero(wanted[self.cells])
+            places = self.places[kept]
+            first = np.flatnonzero(np.diff(places, prepend=-1))
+            return Rolled(places[first], kept, first, None)
+        shape = self.rolled(wanted, None)
+        if not len(shape.places):
+            return shape
+        state = self.state(partial)
+        merged = partial.monoid.runs(state.take(shape.kept), shape.first)
+        return Rolled(shape.places, shape.kept, shape.first, merged)
+
+
+@dataclass(frozen=True, slots=True)
+class Rolled:
+    """Places with shards, in order; where their shards are; their merged state."""
+
+    places: Index
+    kept: Index
+    first: Index
+    state: State | None
+
+
+def _integers(column: pa.ChunkedArray) -> Index:
+    return flat(column).to_numpy(zero_copy_only=False).astype(np.int64, copy=False)
+
+
+def _groups(columns: list[pa.ChunkedArray], rows: Index) -> tuple[Index, int]:
+    """Number the different combinations of key values; NULL is a value here."""
+    groups = np.zeros(len(rows), dtype=np.int64)
+    count = 1 if len(rows) else 0
+    index = pa.array(rows)
+    for column in columns:
+        encoded = flat(column.take(index)).dictionary_encode(null_encoding="encode")
+        codes = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+        # Numbered afresh after each key, so that the product of two never overflows.
+        _, groups = np.unique(groups * max(1, len(encoded.dictionary)) + codes, return_inverse=True)
+        count = int(groups.max()) + 1 if len(groups) else 0
+    return groups, count

@@ -1,0 +1,52 @@
+"""Slices to windows: which windows of which groups hold something, and which slices those are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from gingham.logical.window import Window
+
+Index = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Frames:
+    """Windows of groups: each a group's number and a window's start."""
+
+    groups: Index
+    starts: Index
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+
+def frames(places: Index, instants: Index, window: Window) -> Frames:
+    """Every window of every group that holds at least one of the places, each once.
+
+    A place is group * (len(instants) + 1) + the rank of its instant; places are sorted.
+    """
+    stride = len(instants) + 1
+    groups, ranks = np.divmod(places, stride)
+    starts = instants[ranks] if len(places) else np.empty(0, dtype=np.int64)
+    first = (starts - window.range - window.start) // window.slide + 1
+    last = (starts - window.start) // window.slide
+    # A window is counted at the first place of its group that lies in it.
+    same = np.zeros(len(places), dtype=bool)
+    same[1:] = groups[1:] == groups[:-1]
+    fresh = first.copy()
+    fresh[1:] = np.where(same[1:], np.maximum(first[1:], last[:-1] + 1), first[1:])
+    counts = np.maximum(last - fresh + 1, 0)
+    owner = np.repeat(np.arange(len(places)), counts)
+    nth = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return Frames(groups[owner], window.start + window.slide * (fresh[owner] + nth))
+
+
+def ranges(found: Frames, places: Index, instants: Index, window: Window) -> tuple[Index, Index]:
+    """For each window of a group, the range of the sorted places that lie in it; maybe empty."""
+    base = found.groups * (len(instants) + 1)
+    low = np.searchsorted(places, base + np.searchsorted(instants, found.starts))
+    high = np.searchsorted(places, base + np.searchsorted(instants, found.starts + window.range))
+    return low, high

@@ -1,0 +1,33 @@
+"""What queries may name: streams and tables, their columns and types."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """A stream of rows with an event time; `columns` maps names to Spark types."""
+
+    name: str
+    columns: Mapping[str, str]
+    time: str
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A static table that rows are looked up in by a unique key."""
+
+    name: str
+    columns: Mapping[str, str]
+    key: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Catalog:
+    """All streams and tables by their names in lower case."""
+
+    streams: Mapping[str, Stream] = field(default_factory=dict)
+    tables: Mapping[str, Table] = field(default_factory=dict)
+    ansi: bool = True

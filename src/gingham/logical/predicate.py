@@ -1,0 +1,324 @@
+"""Predicates: boolean forms over spans of attributes, evaluated cell by cell.
+
+A parsed predicate compares attributes with constants (`Compare`, `IsNull`, `Truth`). Once Spark
+has told the attributes' types, every comparison is a `Span` of an ordered attribute, or the whole
+comparison is an opaque boolean attribute that Spark evaluates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gingham.logical.domain import (
+    BOOLEAN,
+    END,
+    START,
+    Bound,
+    Constant,
+    Domain,
+    cast_for,
+    compared,
+    cut,
+    natural,
+    sort_key,
+)
+
+Bools = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """An expression that predicates cut.
+
+    `raises` is a Spark expression that is true where evaluating the attribute alone would fail;
+    `sql` itself then never fails and is NULL there.
+    """
+
+    sql: str
+    domain: Domain
+    raises: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Always:
+    """TRUE, FALSE or NULL, whatever the row."""
+
+    value: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class Compare:
+    """`expression op constant`, before types are known; `sql` is the whole comparison."""
+
+    expression: str
+    operator: str  # one of = < <= > >= <=>
+    constant: Constant
+    sql: str
+
+
+@dataclass(frozen=True, slots=True)
+class IsNull:
+    """`expression IS NULL`, before types are known."""
+
+    expression: str
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """An opaque boolean expression."""
+
+    expression: str
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """low <= attribute < high, and what that is where the attribute is NULL."""
+
+    attribute: Attribute
+    low: Any = START
+    high: Any = END
+    on_null: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """Negation."""
+
+    term: Predicate
+
+
+@dataclass(frozen=True, slots=True)
+class And:
+    """Conjunction of any number of terms."""
+
+    terms: tuple[Predicate, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Or:
+    """Disjunction of any number of terms."""
+
+    terms: tuple[Predicate, ...]
+
+
+Predicate = Always | Compare | IsNull | Truth | Span | Not | And | Or
+TRUE = Always(value=True)
+
+
+def conjunction(*terms: Predicate) -> Predicate:
+    """All terms, without those that are always true."""
+    needed = tuple(dict.fromkeys(t for t in terms if t != TRUE))
+    return TRUE if not needed else needed[0] if len(needed) == 1 else And(needed)
+
+
+def leaves(predicate: Predicate) -> Iterator[Predicate]:
+    """The predicate's comparisons, from left to right."""
+    match predicate:
+        case Not(term):
+            yield from leaves(term)
+        case And(terms) | Or(terms):
+            for term in terms:
+                yield from leaves(term)
+        case _:
+            yield predicate
+
+
+def rewrite(predicate: Predicate, leaf: Callable[[Predicate], Predicate]) -> Predicate:
+    """The same boolean form over other leaves."""
+    match predicate:
+        case Not(term):
+            return Not(rewrite(term, leaf))
+        case And(terms):
+            return And(tuple(rewrite(t, leaf) for t in terms))
+        case Or(terms):
+            return Or(tuple(rewrite(t, leaf) for t in terms))
+        case _:
+            return leaf(predicate)
+
+
+def expressions(predicate: Predicate) -> set[str]:
+    """The expressions whose types must be known before spans can be made."""
+    return {
+        leaf.expression for leaf in leaves(predicate) if isinstance(leaf, Compare | IsNull | Truth)
+    }
+
+
+def typed(
+    predicate: Predicate,
+    types: Mapping[str, str],
+    safe: Callable[[str], tuple[str, str | None]] = lambda sql: (sql, None),
+) -> Predicate:
+    """Turn comparisons into spans; `safe` gives (an expression that never fails, when it would).
+
+    >>> p = Compare("vol", ">", Constant("integer", 100), "vol > 100")
+    >>> typed(p, {"vol": "int"})
+    Span(attribute=Attribute(sql='CAST(vol AS BIGINT)', domain=Domain(kind='integer', scale=0, \
+precision=0), raises=None), low=101, high=END, on_null=None)
+    """
+
+    def attribute(sql: str, domain: Domain, kind: str) -> Attribute:
+        never_fails, raises = safe(sql)
+        return Attribute(cast_for(never_fails, kind, domain), domain, raises)
+
+    def leaf(node: Predicate) -> Predicate:
+        match node:
+            case Compare(expression, operator, constant, sql):
+                domain = compared(types[expression], constant)
+                if domain is None:
+                    return Span(attribute(sql, BOOLEAN, "boolean"), low=True)
+                return _span(attribute(expression, domain, types[expression]), operator, constant)
+            case IsNull(expression):
+                domain = natural(types[expression])
+                if domain is None:
+                    return Span(attribute(f"({expression}) IS NULL", BOOLEAN, "boolean"), low=True)
+                ordered = attribute(expression, domain, types[expression])
+                return Span(ordered, START, START, on_null=True)
+            case Truth(expression):
+                return Span(attribute(expression, BOOLEAN, "boolean"), low=True)
+            case _:
+                return node
+
+    return rewrite(predicate, leaf)
+
+
+def whole(sql: str) -> Predicate:
+    """The predicate as one opaque attribute, evaluated by Spark as it stands."""
+    return Span(Attribute(sql, BOOLEAN), low=True)
+
+
+def attributes(predicate: Predicate) -> tuple[Attribute, ...]:
+    """The attributes that a typed predicate cuts, in order of appearance."""
+    return tuple(
+        dict.fromkeys(leaf.attribute for leaf in leaves(predicate) if isinstance(leaf, Span))
+    )
+
+
+def cuts(predicate: Predicate) -> Iterator[tuple[Attribute, Any]]:
+    """Where a typed predicate cuts its attributes."""
+    for leaf in leaves(predicate):
+        if isinstance(leaf, Span):
+            for bound in (leaf.low, leaf.high):
+                if not isinstance(bound, Bound):
+                    yield leaf.attribute, bound
+
+
+@dataclass(frozen=True)  # no slots: places are kept once computed
+class Axis:
+    """An attribute with all its cuts: intervals 0 to n, then NULL, then "raises" if it can."""
+
+    attribute: Attribute
+    cuts: tuple[Any, ...]
+
+    @property
+    def null(self) -> int:
+        return len(self.cuts) + 1
+
+    @property
+    def size(self) -> int:
+        return len(self.cuts) + (3 if self.attribute.raises else 2)
+
+    def place(self, bound: Any) -> int:
+        """The first interval at or beyond a bound."""
+        if isinstance(bound, Bound):
+            return 0 if bound is START else self.null
+        return self._places[sort_key(bound)]
+
+    @cached_property
+    def _places(self) -> dict[Any, int]:
+        return {sort_key(c): i + 1 for i, c in enumerate(self.cuts)}
+
+
+@dataclass(frozen=True, slots=True)
+class Truths:
+    """Three-valued results, cell by cell: true, false, or neither; and where evaluation raises."""
+
+    true: Bools
+    false: Bools
+    raises: Bools
+
+
+def evaluate(predicate: Predicate, axes: tuple[Axis, ...]) -> Truths:
+    """What a typed predicate is in every cell of the grid that the axes span.
+
+    FALSE AND anything is false, TRUE OR anything is true, even where the other side raises.
+    """
+    shape = tuple(axis.size for axis in axes)
+    truths = _evaluate(predicate, {axis.attribute: (i, axis) for i, axis in enumerate(axes)}, axes)
+    return Truths(
+        *(np.broadcast_to(part, shape).ravel() for part in (truths.true, truths.false, truths.raises))
+    )
+
+
+def _evaluate(
+    predicate: Predicate, places: Mapping[Attribute, tuple[int, Axis]], axes: tuple[Axis, ...]
+) -> Truths:
+    match predicate:
+        case Always(value):
+            one = (1,) * len(axes)
+            return Truths(np.full(one, value is True), np.full(one, value is False), np.full(one, False))
+        case Span():
+            return _evaluate_span(predicate, *places[predicate.attribute], len(axes))
+        case Not(term):
+            inner = _evaluate(term, places, axes)
+            return Truths(inner.false, inner.true, inner.raises)
+        case And(terms):
+            parts = [_evaluate(t, places, axes) for t in terms]
+            false = _any(p.false for p in parts)
+            return Truths(_all(p.true for p in parts), false, _any(p.raises for p in parts) & ~false)
+        case Or(terms):
+            parts = [_evaluate(t, places, axes) for t in terms]
+            true = _any(p.true for p in parts)
+            return Truths(true, _all(p.false for p in parts), _any(p.raises for p in parts) & ~true)
+        case _:
+            raise TypeError(f"{predicate} has no type yet")
+
+
+def _evaluate_span(span: Span, position: int, axis: Axis, dimensions: int) -> Truths:
+    inside = np.zeros(axis.size, dtype=bool)
+    inside[axis.place(span.low) : axis.place(span.high)] = True
+    outside = np.zeros(axis.size, dtype=bool)
+    outside[: axis.null] = ~inside[: axis.null]
+    if span.on_null is not None:
+        (inside if span.on_null else outside)[axis.null] = True
+    raises = np.arange(axis.size) > axis.null
+    shape = [1] * dimensions
+    shape[position] = axis.size
+    return Truths(inside.reshape(shape), outside.reshape(shape), raises.reshape(shape))
+
+
+def _span(attribute: Attribute, operator: str, constant: Constant) -> Predicate:
+    before = cut(attribute.domain, constant, after=False)
+    after = cut(attribute.domain, constant, after=True)
+    match operator:
+        case "<":
+            return Span(attribute, high=before)
+        case "<=":
+            return Span(attribute, high=after)
+        case ">":
+            return Span(attribute, low=after)
+        case ">=":
+            return Span(attribute, low=before)
+        case "=":
+            return Span(attribute, before, after)
+        case _:
+            return Span(attribute, before, after, on_null=False)
+
+
+def _any(parts: Iterator[Bools]) -> Bools:
+    total: Any = False
+    for part in parts:
+        total = total | part
+    return np.asarray(total)
+
+
+def _all(parts: Iterator[Bools]) -> Bools:
+    total: Any = True
+    for part in parts:
+        total = total & part
+    return np.asarray(total)

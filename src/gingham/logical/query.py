@@ -1,0 +1,83 @@
+"""A query: what one user asks of one stream."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gingham.core import names
+from gingham.logical.predicate import Predicate
+from gingham.logical.window import Window
+
+
+@dataclass(frozen=True, slots=True)
+class Join:
+    """A table looked up by its unique key; its columns appear as `table.column`."""
+
+    table: str
+    on: tuple[str, ...]  # expressions over the stream, one for each key column of the table
+    role: str  # the table's name, with the lookup expressions where one table plays two roles
+
+    def column(self, name: str) -> str:
+        """What the enriched stream calls a column of the table."""
+        return f"{self.role}.{name}"
+
+    @property
+    def matched(self) -> str:
+        """The column that is true where the lookup found a row, NULL elsewhere."""
+        return f"{self.role}.__matched"
+
+
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """An aggregate call in a query; `where` is the query's predicate and the call's own filter."""
+
+    function: str
+    arguments: tuple[str, ...]
+    where: Predicate
+    where_sql: str
+    filter_sql: str | None = None
+
+    @property
+    def sql(self) -> str:
+        call = f"{self.function}({', '.join(self.arguments)})"
+        return f"{call} FILTER (WHERE {self.filter_sql})" if self.filter_sql else call
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """A column of the answer: SQL over `__key_0`, `__aggregate_0`, `window_start`, ..."""
+
+    name: str
+    sql: str
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """SELECT outputs FROM stream JOIN joins WHERE where GROUP BY keys, window HAVING having.
+
+    All SQL in it is over the columns of the enriched stream, fully resolved.
+    """
+
+    name: str
+    text: str
+    stream: str
+    joins: tuple[tuple[Join, bool], ...]  # the join, and whether rows without a match are dropped
+    where: Predicate
+    where_sql: str
+    keys: tuple[str, ...]
+    window: Window
+    aggregates: tuple[Selected, ...]
+    outputs: tuple[Output, ...]
+    having: str | None
+    columns: frozenset[str]  # of the enriched stream, that the query reads
+
+    @property
+    def plain(self) -> bool:
+        """Is every output a key, an aggregate or a window bound as it is, and nothing dropped?"""
+        slots = {
+            names.WINDOW_START,
+            names.WINDOW_END,
+            *(names.key(i) for i in range(len(self.keys))),
+            *(names.aggregate(i) for i in range(len(self.aggregates))),
+        }
+        return self.having is None and all(output.sql in slots for output in self.outputs)

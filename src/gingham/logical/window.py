@@ -1,0 +1,65 @@
+"""Windows: half-open spans of event time that repeat."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from gingham.algebra.edges import ResidueClass
+from gingham.core.errors import QueryError
+from gingham.core.time import format_duration
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Spans [start + k * slide, start + k * slide + range) for every integer k, in microseconds.
+
+    >>> ten_every_four = Window.starting_at(10, 4)       # [0---------10) [4---------14)
+    >>> ten_every_four.classes
+    ((4, 0), (4, 2))
+    >>> Window.ending_at(10, 4).classes                  # [-2---------8) [2---------12)
+    ((4, 0), (4, 2))
+    >>> ten_every_four.starts_meeting(12, 15).tolist()
+    [4, 8, 12]
+    """
+
+    range: int
+    slide: int
+    start: int = 0
+
+    def __post_init__(self) -> None:
+        for what, length in (("range", self.range), ("slide", self.slide)):
+            if length <= 0:
+                raise QueryError(
+                    f"a window with {what} {format_duration(length)}",
+                    f"the {what} of a window must be longer than nothing",
+                    "for example window(ts, '10 minutes', '5 minutes')",
+                )
+
+    @classmethod
+    def starting_at(cls, range_: int, slide: int, offset: int = 0) -> Window:
+        """Windows that start at multiples of the slide plus the offset, as Spark's do."""
+        return cls(range_, slide, offset % slide if slide > 0 else 0)
+
+    @classmethod
+    def ending_at(cls, range_: int, slide: int) -> Window:
+        """Windows that end at multiples of the slide."""
+        return cls(range_, slide, -range_ % slide if slide > 0 else 0)
+
+    @property
+    def classes(self) -> tuple[ResidueClass, ...]:
+        """Where windows start or end: one or two residue classes modulo the slide."""
+        residues = {self.start, (self.start + self.range) % self.slide}
+        return tuple((self.slide, residue) for residue in sorted(residues))
+
+    def starts_meeting(self, low: int, high: int) -> npt.NDArray[np.int64]:
+        """The starts of all windows that contain some instant t with low <= t < high."""
+        first = (low - self.range - self.start) // self.slide + 1
+        last = (high - 1 - self.start) // self.slide
+        return self.start + self.slide * np.arange(first, last + 1, dtype=np.int64)
+
+    def __str__(self) -> str:
+        text = f"range {format_duration(self.range)} slide {format_duration(self.slide)}"
+        return f"{text} from {format_duration(self.start)}" if self.start else text

@@ -1,0 +1,198 @@
+"""The session: streams, tables and queries go in; a plan, and answers, come out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from gingham.core.errors import CatalogError, GinghamError, QueryError
+from gingham.core.names import quoted
+from gingham.inspect.text import explain
+from gingham.logical.catalog import Catalog, Stream, Table
+from gingham.logical.query import Query
+from gingham.optimizer import optimize
+from gingham.plan.bound import BoundQuery
+from gingham.plan.tree import Plan
+from gingham.spark.alone import alone
+from gingham.spark.answers import Answers
+from gingham.spark.check import Unsafe, check
+from gingham.spark.enrich import enrich
+from gingham.spark.run import MOST_SHARDS_ON_DRIVER, run
+from gingham.spark.session import is_ansi, session
+from gingham.sql import parse
+from gingham.sql.safe import CannotBeMadeSafe, safe
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    info: Stream
+    rows: DataFrame
+    watermark: str | None
+
+
+class Loom:
+    """Weaves many windowed aggregate queries over a stream into one Spark pipeline."""
+
+    def __init__(self, spark: SparkSession | None = None) -> None:
+        self.spark = spark or session()
+        self._streams: dict[str, _Source] = {}
+        self._tables: dict[str, tuple[Table, DataFrame]] = {}
+        self._queries: dict[str, BoundQuery] = {}
+
+    @property
+    def queries(self) -> tuple[str, ...]:
+        """The names of all queries, in the order in which they were added."""
+        return tuple(self._queries)
+
+    def stream(self, name: str, rows: DataFrame, *, time: str, watermark: str | None = None) -> Loom:
+        """Register the DataFrame that queries read FROM, and the column that holds its time."""
+        self._refuse_name(name)
+        columns = {f.name: f.dataType.simpleString() for f in rows.schema.fields}
+        if time not in columns:
+            raise CatalogError(
+                f"stream {name!r} has no column {time!r}",
+                "windows are made of event time",
+                f"time=... with one of {', '.join(columns)}",
+            )
+        if columns[time] not in ("timestamp", "timestamp_ntz"):
+            raise CatalogError(
+                f"{time} of stream {name!r} is a {columns[time]}",
+                "event time must be a timestamp",
+                f'rows.withColumn("{time}", to_timestamp("{time}")) before it is registered',
+            )
+        self._streams[name.lower()] = _Source(Stream(name, columns, time), rows, watermark)
+        return self
+
+    def table(self, name: str, rows: DataFrame, *, key: str | Sequence[str]) -> Loom:
+        """Register a static table that rows are looked up in by a unique key."""
+        self._refuse_name(name)
+        keys = (key,) if isinstance(key, str) else tuple(key)
+        columns = {f.name: f.dataType.simpleString() for f in rows.schema.fields}
+        missing = [k for k in keys if k not in columns]
+        if missing or not keys:
+            raise CatalogError(
+                f"table {name!r} has no column {', '.join(missing) or '(no key given)'}",
+                "a table is looked up by its key",
+                f"key=... with one of {', '.join(columns)}",
+            )
+        known = [F.col(quoted(k)) for k in keys]
+        present = rows.where(" AND ".join(f"{quoted(k)} IS NOT NULL" for k in keys))
+        twice = present.groupBy(*known).count().where("count > 1").first()
+        if twice is not None:
+            value = ", ".join(f"{k} = {twice[k]!r}" for k in keys)
+            raise CatalogError(
+                f"the key of table {name!r} is not unique",
+                f"{value} stands in {twice['count']} rows, so a lookup would multiply rows",
+                f"rows.dropDuplicates({list(keys)}), or a key of more columns",
+            )
+        self._tables[name.lower()] = (Table(name, columns, keys), rows)
+        return self
+
+    def add(self, sql: str, *, name: str | None = None) -> str:
+        """Add a query; it is refused here, or it will run. Gives its name."""
+        name = name or f"q{len(self._queries) + 1}"
+        if name in self._queries:
+            raise QueryError(
+                f"two queries named {name!r}",
+                "answers are found by name",
+                f"another name, or loom.remove({name!r}) first",
+            )
+        try:
+            self._queries[name] = self._bind(sql, name)
+        except GinghamError as error:
+            raise error.about(f"query {name!r}") from None
+        return name
+
+    def remove(self, name: str) -> None:
+        """Take a query out; nobody else's answers change."""
+        if name not in self._queries:
+            raise QueryError(
+                f"there is no query {name!r}",
+                "it was never added, or it was removed",
+                "one of " + (", ".join(self._queries) or "none: no query is registered"),
+            )
+        del self._queries[name]
+
+    def plan(self, stream: str | None = None) -> Plan:
+        """How the queries of a stream will be answered."""
+        source = self._source(stream)
+        own = [q for q in self._queries.values() if q.query.stream == source.info.name]
+        if not own:
+            raise QueryError(
+                f"no query reads {source.info.name}", "there is nothing to plan", "loom.add(...)"
+            )
+        return optimize(source.info.name, own)
+
+    def explain(self, stream: str | None = None) -> str:
+        """The plan as text: what is shared, by whom, and why something is not."""
+        streams = [stream] if stream else sorted({q.query.stream for q in self._queries.values()})
+        return "\n".join(explain(self.plan(s)) for s in streams)
+
+    def run(self, *, most_on_driver: int = MOST_SHARDS_ON_DRIVER) -> Answers:
+        """Answer every query over static DataFrames, each stream in one pass."""
+        parts = []
+        for stream in sorted({q.query.stream for q in self._queries.values()}):
+            plan = self.plan(stream)
+            source = self._source(stream)
+            enriched = enrich(source.rows, self._lookups, plan.joins, plan.columns)
+            parts.append(
+                run(self.spark, plan, enriched, source.info.time, most_on_driver=most_on_driver)
+            )
+        return Answers.combined(self.spark, parts, self.queries)
+
+    def alone(self, name: str) -> DataFrame:
+        """The same query as a Spark job of its own: what sharing is compared with."""
+        query = self._queries[name].query
+        return alone(self._enriched(query), query, self._source(query.stream).info.time)
+
+    def _bind(self, sql: str, name: str) -> BoundQuery:
+        ansi = is_ansi(self.spark)
+        catalog = Catalog(
+            {k: s.info for k, s in self._streams.items()},
+            {k: t for k, (t, _) in self._tables.items()},
+            ansi=ansi,
+        )
+        query, types = parse(sql, name, catalog)
+
+        def make_safe(expression: str) -> tuple[str, str | None]:
+            try:
+                found = safe(expression, types, ansi=ansi)
+            except CannotBeMadeSafe as error:
+                raise Unsafe from error
+            return found.sql, found.raises
+
+        time = self._source(query.stream).info.time
+        return check(query, self._enriched(query), time, make_safe, ansi=ansi)
+
+    def _enriched(self, query: Query) -> DataFrame:
+        rows = self._source(query.stream).rows
+        return enrich(rows, self._lookups, query.joins, query.columns)
+
+    @property
+    def _lookups(self) -> dict[str, tuple[DataFrame, tuple[str, ...]]]:
+        return {table.name: (rows, table.key) for table, rows in self._tables.values()}
+
+    def _source(self, stream: str | None) -> _Source:
+        if stream is None and len(self._streams) == 1:
+            return next(iter(self._streams.values()))
+        found = self._streams.get((stream or "").lower())
+        if found is None:
+            raise CatalogError(
+                f"there is no stream {stream!r}" if stream else "which stream?",
+                "registered: " + (", ".join(self._streams) or "none"),
+                "loom.stream(name, df, time=...)",
+            )
+        return found
+
+    def _refuse_name(self, name: str) -> None:
+        taken = Counter((*self._streams, *self._tables))
+        if taken[name.lower()]:
+            raise CatalogError(
+                f"{name!r} is registered already",
+                "streams and tables share one set of names",
+                "another name",
+            )

@@ -1,0 +1,31 @@
+"""The rules and their order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from gingham.optimizer.cost import Cost
+from gingham.optimizer.grids import choose_grids
+from gingham.optimizer.joins import share_joins
+from gingham.optimizer.whole import take_whole
+from gingham.plan.bound import BoundQuery
+from gingham.plan.tree import Plan
+
+
+def optimize(stream: str, queries: Iterable[BoundQuery], cost: Cost | None = None) -> Plan:
+    """Decide how the queries of a stream share one pass over its rows."""
+    cost = cost or Cost()
+    # Joins first: a lookup that only some queries insist on becomes part of their conditions.
+    shared, joined, join_notices = share_joins(tuple(queries))
+    # Then conditions with too many cells become one attribute, before any grid is built on them.
+    simple, whole_notices = take_whole(shared)
+    # Grids last: they need the attributes and cuts of all conditions.
+    tree, grid_notices = choose_grids(simple, cost)
+    columns = sorted({c for query in simple for c in query.query.columns})
+    return Plan(
+        stream=stream,
+        joins=joined,
+        columns=tuple(columns),
+        tree=tree,
+        notices=(*join_notices, *whole_notices, *grid_notices),
+    )

@@ -1,0 +1,113 @@
+"""Slices: how instants are numbered so that every edge lies between two numbers.
+
+Two ways. If the pattern of edges repeats soon, an instant's number is (which period, which slice
+of it). Otherwise the edges around the data are listed, and instants beyond the list fall into
+panes: equal parts so short that they never cross an edge. Panes are never wrong, only more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from gingham.algebra.edges import (
+    ResidueClass,
+    composite_period,
+    edges_between,
+    normalized,
+    pane_length,
+)
+
+Micros = npt.NDArray[np.int64]
+
+_PERIODIC_LIMIT = 4_096  # edges in one period
+_HORIZON = 16_384  # edges listed around the data
+_BEFORE = 4  # a fourth of them lies before the instant that the data was seen at
+_FEW_PANES = 1.5  # panes per edge, up to which panes are as good as slices
+
+
+@dataclass(frozen=True, slots=True)
+class Periodic:
+    """Edges at `edges` in [0, period), and again in every period.
+
+    >>> slices = Periodic(12, (0, 5, 9))
+    >>> slices.starts(np.array([0, 1, 2, 3, -1])).tolist()
+    [0, 5, 9, 12, -3]
+    """
+
+    period: int
+    edges: tuple[int, ...]
+
+    def starts(self, numbers: Micros) -> Micros:
+        """Where the slices with these numbers begin."""
+        periods, places = np.divmod(numbers, len(self.edges))
+        return periods * self.period + np.asarray(self.edges, dtype=np.int64)[places]
+
+    @property
+    def largest(self) -> int:
+        """A bound on the numbers of slices within three centuries of 1970."""
+        return (_CENTURIES // self.period + 2) * len(self.edges)
+
+    def __str__(self) -> str:
+        return f"{len(self.edges)} slices in a period"
+
+
+@dataclass(frozen=True, slots=True)
+class Horizon:
+    """Listed edges have even numbers; panes outside of the list have odd ones.
+
+    >>> slices = Horizon((100, 105, 112), pane=5, origin=0)
+    >>> slices.starts(np.array([0, 2, 2 * 3 + 1])).tolist()
+    [100, 105, 15]
+    """
+
+    edges: tuple[int, ...]
+    pane: int
+    origin: int
+
+    def starts(self, numbers: Micros) -> Micros:
+        """Where the slices with these numbers begin."""
+        listed = np.asarray(self.edges, dtype=np.int64)
+        halves, odd = np.divmod(numbers, 2)
+        inside = listed[np.clip(halves, 0, len(listed) - 1)]
+        return np.where(odd == 1, self.origin + halves * self.pane, inside)
+
+    @property
+    def largest(self) -> int:
+        """A bound on the numbers of slices within three centuries of 1970."""
+        return 2 * max(_CENTURIES // self.pane + 2, len(self.edges))
+
+    def __str__(self) -> str:
+        return f"{len(self.edges) - 1} slices listed, panes beyond"
+
+
+Slices = Periodic | Horizon
+_CENTURIES = 1 << 53
+
+
+def periodic(classes: Iterable[ResidueClass]) -> Periodic | None:
+    """Slices that need no knowledge of the data; None if a period holds too many."""
+    classes = normalized(classes)
+    period, pane = composite_period(classes), pane_length(classes)
+    # A few periods' worth of panes tell how densely edges lie without listing a long period.
+    span = min(period, pane * _PERIODIC_LIMIT)
+    edges = edges_between(classes, 0, span)
+    if span == period and len(edges) <= _PERIODIC_LIMIT:
+        return Periodic(period, tuple(edges.tolist()))
+    if len(edges) and span / pane <= _FEW_PANES * len(edges):
+        return Periodic(pane, (classes[0][1] % pane,))
+    return None
+
+
+def horizon(classes: Iterable[ResidueClass], around: int) -> Horizon:
+    """Slices listed around an instant at which there is data."""
+    classes = normalized(classes)
+    pane = pane_length(classes)
+    shortest = max(1, min(slide for slide, _ in classes) // len(classes))
+    span = _HORIZON * shortest
+    start, stop = around - span // _BEFORE, around + span - span // _BEFORE
+    edges = edges_between(classes, start, stop)
+    return Horizon(tuple(edges.tolist()), pane, classes[0][1] % pane)

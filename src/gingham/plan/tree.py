@@ -1,0 +1,88 @@
+"""A tree: queries that share one set of slices, their grids and their partials."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+
+from gingham.algebra.edges import ResidueClass, normalized
+from gingham.aggregates import Partial
+from gingham.logical.predicate import Axis
+from gingham.logical.query import Join
+from gingham.plan.bound import BoundQuery
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """The product of a few attributes' intervals, by some keys; cells are numbered from `offset`."""
+
+    axes: tuple[Axis, ...]
+    keys: tuple[str, ...]
+    offset: int
+
+    @property
+    def cells(self) -> int:
+        return prod(axis.size for axis in self.axes)
+
+
+@dataclass(frozen=True)  # no slots: what is derived is kept once computed
+class Tree:
+    """One pass over the rows: every row falls into one slice, and into one cell of every grid."""
+
+    queries: tuple[BoundQuery, ...]
+    grids: tuple[Grid, ...]
+    placement: tuple[int, ...]  # the grid of each query
+
+    @cached_property
+    def axes(self) -> tuple[Axis, ...]:
+        """All attributes that are coded, each once."""
+        return tuple(dict.fromkeys(axis for grid in self.grids for axis in grid.axes))
+
+    @cached_property
+    def keys(self) -> tuple[str, ...]:
+        """All key expressions, each once."""
+        return tuple(dict.fromkeys(key for grid in self.grids for key in grid.keys))
+
+    @cached_property
+    def partials(self) -> tuple[Partial, ...]:
+        """What is computed of every shard, each once."""
+        return tuple(
+            dict.fromkeys(
+                partial
+                for query in self.queries
+                for reading in (*query.readings, *query.guards)
+                for partial in reading.partials
+            )
+        )
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """The aggregate expressions behind the partials, each once."""
+        return tuple(dict.fromkeys(c for partial in self.partials for c in partial.columns))
+
+    @cached_property
+    def classes(self) -> tuple[ResidueClass, ...]:
+        """Where slices begin."""
+        return normalized(c for query in self.queries for c in query.window.classes)
+
+    @property
+    def cells(self) -> int:
+        """The number of cells in all grids."""
+        return sum(grid.cells for grid in self.grids)
+
+    def grid_of(self, query: BoundQuery) -> Grid:
+        return self.grids[self.placement[self.queries.index(query)]]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How the queries of one stream are answered."""
+
+    stream: str
+    joins: tuple[tuple[Join, bool], ...]  # looked up once for all; True: rows without match drop
+    columns: tuple[str, ...]  # of the enriched stream, that anything reads
+    tree: Tree
+    notices: tuple[str, ...]
+
+

@@ -1,0 +1,1 @@
+"""Plans as DataFrame expressions: no row crosses into Python, only shards do."""

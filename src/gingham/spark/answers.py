@@ -1,0 +1,129 @@
+"""The answers of one shared run."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+
+from gingham.core import names
+from gingham.core.errors import AnswerError, GinghamError
+from gingham.logical.query import Query
+from gingham.spark.alone import finish
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """What a run did, and the seconds it took."""
+
+    queries: int
+    shards: int
+    grids: int
+    cells: int
+    partials: int
+    in_executors: tuple[str, ...]  # queries whose answers are computed where the shards are
+    seconds: Mapping[str, float]
+
+    @classmethod
+    def total(cls, parts: Sequence[Statistics]) -> Statistics:
+        """The sums over several streams."""
+        seconds: Counter[str] = Counter()
+        for part in parts:
+            seconds.update(part.seconds)
+        return cls(
+            queries=sum(p.queries for p in parts),
+            shards=sum(p.shards for p in parts),
+            grids=sum(p.grids for p in parts),
+            cells=sum(p.cells for p in parts),
+            partials=sum(p.partials for p in parts),
+            in_executors=tuple(name for p in parts for name in p.in_executors),
+            seconds=dict(seconds),
+        )
+
+
+Slots = pa.Table | DataFrame | GinghamError  # an answer before SELECT's arithmetic, or why not
+
+
+class Answers(Mapping[str, DataFrame]):
+    """DataFrames by query name: window_start, window_end, the keys, the aggregates.
+
+    A query that fails, as it would fail alone in Spark, raises when its answer is asked for; the
+    others have theirs.
+    """
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        queries: Mapping[str, Query],
+        slots: Mapping[str, Slots],
+        statistics: Statistics,
+        release: Callable[[], object] = lambda: None,
+    ) -> None:
+        self._spark = spark
+        self._queries = queries
+        self._slots = slots
+        self._release = release
+        self.statistics = statistics
+
+    @classmethod
+    def combined(
+        cls, spark: SparkSession, parts: Sequence[Answers], order: Sequence[str]
+    ) -> Answers:
+        """The answers of several streams as one."""
+        queries = {n: q for part in parts for n, q in part._queries.items()}
+        slots = {n: s for part in parts for n, s in part._slots.items()}
+
+        def release() -> None:
+            for part in parts:
+                part.release()
+
+        statistics = Statistics.total([part.statistics for part in parts])
+        return cls(spark, {n: queries[n] for n in order}, slots, statistics, release)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self._queries)
+
+    def __getitem__(self, name: str) -> DataFrame:
+        found = self._found(name)
+        if isinstance(found, pa.Table):
+            found = self._spark.createDataFrame(found)
+        return finish(found, self._queries[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._queries)
+
+    def __len__(self) -> int:
+        return len(self._queries)
+
+    def arrow(self, name: str) -> pa.Table:
+        """The answer as an Arrow table; without a Spark job where none is needed."""
+        found, query = self._found(name), self._queries[name]
+        if not (isinstance(found, pa.Table) and query.plain):
+            return self[name].toArrow()
+        picked = [names.WINDOW_START, names.WINDOW_END, *(o.sql for o in query.outputs)]
+        called = [names.WINDOW_START, names.WINDOW_END, *(o.name for o in query.outputs)]
+        return found.select(picked).rename_columns(called)
+
+    def failed(self) -> Mapping[str, GinghamError]:
+        """The queries that fail, with the reason."""
+        return {n: e for n, e in self._slots.items() if isinstance(e, GinghamError)}
+
+    def release(self) -> None:
+        """Free what executors keep for answers that were not collected."""
+        self._release()
+
+    def _found(self, name: str) -> pa.Table | DataFrame:
+        if name not in self._slots:
+            raise AnswerError(
+                f"there is no query {name!r}",
+                "answers has " + (", ".join(self._queries) or "none"),
+                "one of these names",
+            )
+        found = self._slots[name]
+        if isinstance(found, GinghamError):
+            raise found
+        return found

@@ -1,0 +1,147 @@
+"""Ask Spark what types a query has, and whether it accepts it at all."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+
+import pyarrow as pa
+from pyspark.errors import AnalysisException, ParseException, PySparkException
+from pyspark.sql import DataFrame
+from pyspark.sql.pandas.types import to_arrow_schema
+
+from gingham.aggregates import Call, bind
+from gingham.core.errors import QueryError
+from gingham.logical.predicate import Predicate, expressions, typed, whole
+from gingham.logical.query import Query, Selected
+from gingham.plan.bound import BoundQuery, Condition, Reading
+from gingham.spark.alone import finish, slots
+
+# (canonical SQL) -> (SQL that never raises, condition under which the original would); or raises.
+MakeSafe = Callable[[str], tuple[str, str | None]]
+
+
+class Unsafe(Exception):  # noqa: N818  (not an error of the user's)
+    """An expression may raise and cannot be rewritten."""
+
+
+def check(
+    query: Query, enriched: DataFrame, time: str, make_safe: MakeSafe, *, ansi: bool
+) -> BoundQuery:
+    """The query with types; Spark's own complaint, in three parts, if there is one."""
+    try:
+        answered = slots(enriched, query, time)
+        finish(answered, query).schema  # noqa: B018  (the schema is what makes Spark analyse)
+        types = _types(enriched, query)
+    except (AnalysisException, ParseException) as error:
+        raise _complaint(error) from None
+    schema = to_arrow_schema(answered.schema, timezone="UTC")
+    return _Binder(query, types, make_safe, schema, ansi=ansi).bind()
+
+
+class _Binder:
+    def __init__(
+        self,
+        query: Query,
+        types: Mapping[str, str],
+        make_safe: MakeSafe,
+        schema: pa.Schema,
+        *,
+        ansi: bool,
+    ) -> None:
+        self.query = query
+        self.types = types
+        self.make_safe = make_safe
+        self.schema = schema
+        self.ansi = ansi
+
+    def bind(self) -> BoundQuery:
+        query = self.query
+        where = self._condition(query.where, query.where_sql)
+        guards: list[Reading] = []
+        keys = tuple(self._safe(k, where, guards) for k in query.keys)
+        readings = tuple(
+            self._reading(i, selected, where, guards)
+            for i, selected in enumerate(query.aggregates)
+        )
+        guards = list(dict.fromkeys(guards))
+        return BoundQuery(query, where, keys, readings, tuple(guards), self.schema)
+
+    def _condition(self, predicate: Predicate, sql: str) -> Condition:
+        try:
+            return Condition(typed(predicate, self.types, self.make_safe), sql)
+        except Unsafe:
+            # Evaluated as it stands, with Spark's own order of evaluation.
+            return Condition(whole(sql), sql)
+
+    def _reading(
+        self, position: int, selected: Selected, where: Condition, guards: list[Reading]
+    ) -> Reading:
+        condition = where
+        if selected.filter_sql is not None:
+            both = f"CASE WHEN {selected.where_sql} THEN {selected.filter_sql} END"
+            condition = self._condition(selected.where, both)
+        literal = _literal_arguments(selected)
+        arguments = tuple(
+            a if i in literal else self._safe(a, condition, guards, selected.filter_sql)
+            for i, a in enumerate(selected.arguments)
+        )
+        call = Call(
+            function=selected.function,
+            arguments=arguments,
+            types=tuple(self.types.get(a, "void") for a in selected.arguments),
+            result=self.schema.field(2 + len(self.query.keys) + position).type,
+            ansi=self.ansi,
+        )
+        aggregate = bind(call)
+        aggregate.partials  # noqa: B018  (refuses types that it has no partial for)
+        return Reading(aggregate, condition, selected.filter_sql)
+
+    def _safe(
+        self,
+        sql: str,
+        condition: Condition,
+        guards: list[Reading],
+        filter_sql: str | None = None,
+    ) -> str:
+        if sql == "*":
+            return sql
+        try:
+            safe, raises = self.make_safe(sql)
+        except Unsafe:
+            # Evaluated for rows of the query only; nobody else can share it.
+            return f"CASE WHEN {condition.sql} THEN {sql} END"
+        if raises is not None:
+            failures = bind(Call("count_if", (raises,), ("boolean",), pa.int64()))
+            guards.append(Reading(failures, condition, filter_sql))
+        return safe
+
+
+def _literal_arguments(selected: Selected) -> range:
+    """Percentages and accuracies stay as they are written."""
+    if selected.function in ("approx_percentile", "percentile_approx", "approx_count_distinct"):
+        return range(1, len(selected.arguments))
+    return range(0)
+
+
+def _types(enriched: DataFrame, query: Query) -> dict[str, str]:
+    wanted = expressions(query.where)
+    for selected in query.aggregates:
+        wanted |= expressions(selected.where)
+        wanted |= {a for a in selected.arguments if a != "*"}
+    ordered = sorted(wanted)
+    fields = enriched.selectExpr(*ordered).schema.fields if ordered else []
+    return {sql: field.dataType.simpleString() for sql, field in zip(ordered, fields, strict=True)}
+
+
+def _complaint(error: PySparkException) -> QueryError:
+    message = re.sub(r"\s*SQLSTATE: \w+.*", "", str(error), flags=re.DOTALL).strip()
+    what, _, why = message.partition("] ")
+    if not why:
+        what, why = "Spark refuses the query", message
+    first = re.split(r"(?<=\.)\s|\n", why.strip())[0]
+    return QueryError(
+        f"Spark refuses the query: {what.lstrip('[')}",
+        first,
+        "see the names and types with stream.printSchema(); Spark's message is above",
+    )

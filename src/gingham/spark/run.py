@@ -1,0 +1,135 @@
+"""One shared run over a static DataFrame."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping
+
+import pyarrow as pa
+from pyspark import StorageLevel
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from gingham.core.errors import GinghamError
+from gingham.finals.answer import Cells, answer
+from gingham.finals.shards import ShardTable
+from gingham.plan.bound import BoundQuery
+from gingham.plan.slices import Slices, horizon, periodic
+from gingham.plan.tree import Grid, Plan, Tree
+from gingham.spark.alone import micros
+from gingham.spark.answers import Answers, Slots, Statistics
+from gingham.spark.executors import answer_in_executors
+from gingham.spark.shards import cell, shards
+
+MOST_SHARDS_ON_DRIVER = 1_000_000
+
+
+def run(
+    spark: SparkSession,
+    plan: Plan,
+    enriched: DataFrame,
+    event_time: str,
+    *,
+    most_on_driver: int = MOST_SHARDS_ON_DRIVER,
+) -> Answers:
+    """Answer all queries of a plan from one pass over the rows."""
+    tree, watch = plan.tree, _Stopwatch()
+    slices = choose_slices(tree, enriched, event_time)
+    watch.lap("slices")
+    made = shards(enriched, tree, slices, event_time)
+    if not tree.keys:
+        # Without keys there are at most slices x cells shards, so they may come at once.
+        table, far, counts = made.toArrow(), frozenset[Grid](), {}
+    else:
+        made = made.persist(StorageLevel.MEMORY_AND_DISK)
+        counts = _count(made, tree, slices)
+        far = _far(counts, most_on_driver)
+        table = _without(made, far, tree, slices).toArrow()
+    watch.lap("shards")
+    here = [q for q in tree.queries if tree.grid_of(q) not in far]
+    slots: dict[str, Slots] = dict(answers_here(here, ShardTable(table, tree, slices)))
+    for query in tree.queries:
+        grid = tree.grid_of(query)
+        if grid in far:
+            slots[query.name] = answer_in_executors(query, made, counts[grid], tree, slices)
+    watch.lap("finals")
+    statistics = Statistics(
+        queries=len(tree.queries),
+        shards=sum(counts.values()) if tree.keys else table.num_rows,
+        grids=len(tree.grids),
+        cells=tree.cells,
+        partials=len(tree.columns),
+        in_executors=tuple(q.name for q in tree.queries if tree.grid_of(q) in far),
+        seconds=watch.laps,
+    )
+    release = made.unpersist if far else _nothing
+    if tree.keys and not far:
+        made.unpersist()
+    queries = {q.name: q.query for q in tree.queries}
+    return Answers(spark, queries, slots, statistics, release)
+
+
+def answers_here(
+    queries: Iterable[BoundQuery], table: ShardTable
+) -> Mapping[str, pa.Table | GinghamError]:
+    """Finals in this process; a query that fails does not touch the others."""
+    cells = Cells()
+    found: dict[str, pa.Table | GinghamError] = {}
+    for query in queries:
+        try:
+            found[query.name] = answer(query, table, cells)
+        except GinghamError as error:
+            found[query.name] = error
+    return found
+
+
+def choose_slices(tree: Tree, enriched: DataFrame, event_time: str) -> Slices:
+    """Number slices by the pattern of edges if it repeats soon, else around the first row seen."""
+    repeating = periodic(tree.classes)
+    if repeating is not None:
+        return repeating
+    instant = F.expr(micros(enriched, event_time)).alias("instant")
+    seen = enriched.select(instant).where("instant IS NOT NULL").first()
+    return horizon(tree.classes, seen["instant"] if seen else 0)
+
+
+def _count(made: DataFrame, tree: Tree, slices: Slices) -> dict[Grid, int]:
+    """How many shards each grid has."""
+    branches = " ".join(
+        f"WHEN {cell(tree, slices)} < {grid.offset + grid.cells}L THEN {i}"
+        for i, grid in enumerate(tree.grids)
+    )
+    counted = made.groupBy(F.expr(f"CASE {branches} END").alias("grid")).count().collect()
+    return {grid: 0 for grid in tree.grids} | {tree.grids[r["grid"]]: r["count"] for r in counted}
+
+
+def _far(counts: Mapping[Grid, int], most: int) -> frozenset[Grid]:
+    """The grids with so many shards that they stay in executors: the largest ones."""
+    far: set[Grid] = set()
+    for grid in sorted(counts, key=lambda g: counts[g], reverse=True):
+        if sum(n for g, n in counts.items() if g not in far) <= most:
+            break
+        far.add(grid)
+    return frozenset(far)
+
+
+def _without(made: DataFrame, far: frozenset[Grid], tree: Tree, slices: Slices) -> DataFrame:
+    for grid in far:
+        last = grid.offset + grid.cells - 1
+        made = made.where(f"{cell(tree, slices)} NOT BETWEEN {grid.offset}L AND {last}L")
+    return made
+
+
+def _nothing() -> None:
+    pass
+
+
+class _Stopwatch:
+    def __init__(self) -> None:
+        self.laps: dict[str, float] = {}
+        self._last = time.perf_counter()
+
+    def lap(self, name: str) -> None:
+        now = time.perf_counter()
+        self.laps[name] = now - self._last
+        self._last = now

@@ -1,0 +1,158 @@
+"""Interval numbers: where each value of an attribute lies among its cuts, found in the JVM.
+
+Numbers that a double holds exactly go through Spark ML's Bucketizer, a binary search in compiled
+code. Everything else (long strings of digits, strings, infinities) goes through a binary search
+that is unrolled into expressions, which is slower and exact for whatever Spark can compare.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from pyspark.ml.feature import Bucketizer
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from gingham.core import names
+from gingham.core.names import quoted
+from gingham.logical.domain import Domain
+from gingham.logical.predicate import Axis
+
+_EXACT = 1 << 53  # integers below this are doubles
+_EXACT_DIGITS = 15  # decimals of up to so many digits are different doubles
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """Numbers the intervals of one column: how many of the sorted cuts are <= its value."""
+
+    column: str
+    output: str
+    domain: Domain
+    cuts: tuple[Any, ...]
+
+    @property
+    def in_doubles(self) -> bool:
+        """Is the search exact in doubles?"""
+        match self.domain.kind:
+            case "integer":
+                return all(abs(c) < _EXACT for c in self.cuts)
+            case "decimal":
+                return self.domain.precision <= _EXACT_DIGITS
+            case "double":
+                return not any(math.isinf(c) for c in self.cuts)
+            case "date":
+                return True
+            case _:
+                return False
+
+
+def number_intervals(df: DataFrame, axes: Sequence[Axis]) -> DataFrame:
+    """Add `__interval_0`, ... : the interval of every attribute, then NULL, then "raises"."""
+    values = [_value(axis) for axis in axes]
+    df = df.select("*", *(F.expr(v).alias(f"__value_{i}") for i, v in enumerate(values)))
+    searches = [
+        Search(f"__value_{i}", f"__place_{i}", axis.attribute.domain, axis.cuts)
+        for i, axis in enumerate(axes)
+        if axis.attribute.domain.kind != "boolean" and axis.cuts
+    ]
+    df = place(df, searches)
+    numbers = {names.interval(i): F.expr(_interval(i, axis)) for i, axis in enumerate(axes)}
+    return df.withColumns(numbers) if numbers else df
+
+
+def place(df: DataFrame, searches: Sequence[Search]) -> DataFrame:
+    """Add the output column of every search; NULL for NULL."""
+    quick = [s for s in searches if s.in_doubles]
+    if quick:
+        finite = [[c for c in _doubles(s) if not math.isnan(c)] for s in quick]
+        df = Bucketizer(
+            splitsArray=[_splits(cuts) for cuts in finite],
+            inputCols=[s.column for s in quick],
+            outputCols=[f"{s.output}_bucket" for s in quick],
+            # NaN gets a bucket of its own after the last; it is greater than every number.
+            handleInvalid="keep",
+        ).transform(df)
+        df = df.withColumns({
+            s.output: F.expr(f"CAST(least({s.output}_bucket, {len(s.cuts)}) AS INT)") for s in quick
+        })
+    for search in searches:
+        if not search.in_doubles:
+            df = _unrolled(df, search)
+    return df
+
+
+def _splits(cuts: list[float]) -> list[float]:
+    # The Bucketizer wants two buckets at least; nothing is beyond the greatest double but NaN.
+    return [-math.inf, *cuts, math.inf] if cuts else [-math.inf, 1.7976931348623157e308, math.inf]
+
+
+def _value(axis: Axis) -> str:
+    domain, sql = axis.attribute.domain, axis.attribute.sql
+    match domain.kind:
+        case "boolean":
+            return sql
+        case "double":
+            return f"({sql}) + 0.0D"  # -0.0 equals 0.0 but sorts below it
+        case "date":
+            return f"CAST(unix_date({sql}) AS DOUBLE)"
+        case "integer" | "decimal" if Search("", "", domain, axis.cuts).in_doubles:
+            return f"CAST({sql} AS DOUBLE)"
+        case _:
+            return sql
+
+
+def _interval(position: int, axis: Axis) -> str:
+    value = f"__value_{position}"
+    if axis.attribute.domain.kind == "boolean":
+        found = f"CAST({value} AS INT)"
+    elif axis.cuts:
+        found = f"__place_{position}"
+    else:
+        found = f"IF({value} IS NULL, NULL, 0)"
+    number = f"coalesce({found}, {axis.null})"
+    raises = axis.attribute.raises
+    return f"IF({raises}, {axis.null + 1}, {number})" if raises else number
+
+
+def _doubles(search: Search) -> list[float]:
+    scale = 10**search.domain.scale if search.domain.kind == "decimal" else 1
+    return [float(Decimal(c) / scale) if scale > 1 else float(c) for c in search.cuts]
+
+
+def _unrolled(df: DataFrame, search: Search) -> DataFrame:
+    """One step of the binary search after the other, each a column that the next one reads."""
+    steps = max(1, math.ceil(math.log2(len(search.cuts) + 1)))
+    padding = (1 << steps) - 1 - len(search.cuts)
+    # Nothing is >= NULL, so what pads the list to a power of two is never passed.
+    cuts = ", ".join([*(_literal(search.domain, c) for c in search.cuts), *["NULL"] * padding])
+    value, found = quoted(search.column), search.output
+    df = df.withColumn(found, F.expr(f"IF({value} IS NULL, NULL, 0)"))
+    for step in reversed(range(steps)):
+        width = 1 << step
+        passed = f"{value} >= get(array({cuts}), {found} + {width - 1})"
+        df = df.withColumn(found, F.expr(f"{found} + IF({passed}, {width}, 0)"))
+    return df
+
+
+def _literal(domain: Domain, cut: Any) -> str:
+    match domain.kind:
+        case "string":
+            escaped = cut.replace("\\", "\\\\").replace("'", "\\'").replace("\x00", "\\u0000")
+            return f"'{escaped}'"
+        case "decimal":
+            return f"CAST('{Decimal(cut).scaleb(-domain.scale):f}' AS DECIMAL(38, {domain.scale}))"
+        case "double":
+            return f"CAST('{_double_text(cut)}' AS DOUBLE)"
+        case _:
+            return f"CAST({cut} AS BIGINT)" if cut != -(1 << 63) else "-9223372036854775808L"
+
+
+def _double_text(value: float) -> str:
+    if math.isnan(value):
+        return "NaN"
+    return {math.inf: "Infinity", -math.inf: "-Infinity"}.get(value, repr(value))

@@ -1,0 +1,32 @@
+"""The Spark session, and what Gingham needs to know of it."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from pyspark.sql import SparkSession
+
+
+def session() -> SparkSession:
+    """The active session, or a new local one that uses all cores."""
+    active = SparkSession.getActiveSession()
+    if active is not None:
+        return active
+    # Python workers must be this Python, not whichever `python3` comes first on the PATH.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    return (
+        SparkSession.builder.appName("gingham")
+        .master(os.environ.get("SPARK_MASTER", "local[*]"))
+        .config("spark.sql.shuffle.partitions", os.cpu_count() or 2)
+        .config("spark.driver.memory", "4g")
+        .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+        .config("spark.log.level", "ERROR")
+        .getOrCreate()
+    )
+
+
+def is_ansi(spark: SparkSession) -> bool:
+    """Does Spark raise on overflow and division by zero?"""
+    return str(spark.conf.get("spark.sql.ansi.enabled")).lower() == "true"

@@ -1,0 +1,113 @@
+"""Joins with tables: a lookup by the table's unique key, written in any of the usual ways."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from gingham.core.errors import QueryError
+from gingham.logical.catalog import Catalog, Table
+from gingham.logical.query import Join
+from gingham.sql.scope import Scope, table_of
+from gingham.sql.text import write
+
+Joined = tuple[tuple[Join, bool], ...]
+
+
+def read_joins(
+    joins: list[exp.Expression], where: exp.Expression | None, scope: Scope, catalog: Catalog
+) -> tuple[Joined, exp.Expression | None]:
+    """Add the joined tables to the scope; give the joins, and WHERE without join conditions."""
+    conditions = list(where.flatten()) if isinstance(where, exp.And) else [where] if where else []
+    conditions = [c for c in conditions if c is not None]
+    result: list[tuple[Join, bool]] = []
+    for join in joins:
+        assert isinstance(join, exp.Join)
+        table = table_of(join, catalog)
+        alias = (join.this.alias or join.this.name).lower()
+        inner = _is_inner(join)
+        if join.args.get("using"):
+            on = _using(join, table, alias, scope)
+        else:
+            written = join.args.get("on")
+            own = list(written.flatten()) if isinstance(written, exp.And) else [written] if written else []
+            pool = own or conditions
+            on, rest = _equalities(pool, table, alias, scope)
+            if own and rest and not inner:
+                raise QueryError(
+                    f"LEFT JOIN {table.name} ON more than its key",
+                    "a table is looked up once for all queries, by its key alone",
+                    "the other conditions in FILTER (WHERE ...) or in the table itself",
+                )
+            conditions = [*conditions, *rest] if own else rest
+        found = _role(table, on, catalog)
+        scope.joins[alias] = (found, table)
+        result.append((found, inner))
+    remaining = exp.and_(*conditions, copy=False) if conditions else None
+    return tuple(dict.fromkeys(result)), remaining
+
+
+def _is_inner(join: exp.Join) -> bool:
+    side, kind = join.side.upper(), join.kind.upper()
+    if side == "LEFT" and kind in ("", "OUTER"):
+        return False
+    if side == "" and kind in ("", "INNER", "CROSS") and not join.args.get("method"):
+        return True
+    raise QueryError(
+        f"a {' '.join(p for p in (side, kind) if p)} join",
+        "rows of a stream are looked up in a table; the table has no rows of its own to give",
+        "JOIN or LEFT JOIN",
+    )
+
+
+def _using(join: exp.Join, table: Table, alias: str, scope: Scope) -> tuple[str, ...]:
+    names = {identifier.name.lower() for identifier in join.args["using"]}
+    if names != {k.lower() for k in table.key}:
+        raise _not_by_key(table)
+    on = tuple(write(scope.resolve(exp.column(k))) for k in table.key)
+    scope.hidden |= {(alias, k.lower()) for k in table.key}
+    return on
+
+
+def _equalities(
+    conditions: list[exp.Expression], table: Table, alias: str, scope: Scope
+) -> tuple[tuple[str, ...], list[exp.Expression]]:
+    """The stream's side of `key = expression` for every key column, and the other conditions."""
+    found: dict[str, str] = {}
+    rest: list[exp.Expression] = []
+    for condition in conditions:
+        node = condition.unnest()
+        match = _key_side(node, table, alias) if isinstance(node, exp.EQ) else None
+        if match is None or match[0] in found:
+            rest.append(condition)
+        else:
+            found[match[0]] = write(scope.resolve(match[1]))
+    if set(found) != set(table.key):
+        raise _not_by_key(table)
+    return tuple(found[k] for k in table.key), rest
+
+
+def _key_side(node: exp.EQ, table: Table, alias: str) -> tuple[str, exp.Expression] | None:
+    for this, other in ((node.this, node.expression), (node.expression, node.this)):
+        if isinstance(this, exp.Column) and this.table.lower() == alias:
+            key = next((k for k in table.key if k.lower() == this.name.lower()), None)
+            tables = {c.table.lower() for c in other.find_all(exp.Column)}
+            if key is not None and alias not in tables:
+                return key, other
+    return None
+
+
+def _role(table: Table, on: tuple[str, ...], catalog: Catalog) -> Join:
+    usual = all(o.strip("`").lower() == k.lower() for o, k in zip(on, table.key, strict=True))
+    name = next(t.name for t in catalog.tables.values() if t is table)
+    return Join(name, on, name if usual else f"{name}[{', '.join(o.strip('`') for o in on)}]")
+
+
+def _not_by_key(table: Table) -> QueryError:
+    keys = " AND ".join(f"... = {table.name}.{k}" for k in table.key)
+    return QueryError(
+        f"{table.name} is not joined by its key",
+        f"a row must find at most one row of {table.name}, so it is looked up by {table.key}",
+        f"JOIN {table.name} USING ({', '.join(table.key)}) or ON {keys}",
+    )
+
+

@@ -1,0 +1,326 @@
+"""SQL text to a logical query, or to an error that says what to write instead."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from sqlglot import exp
+
+from gingham.aggregates.registry import known, refusal
+from gingham.core import names
+from gingham.core.errors import QueryError
+from gingham.core.time import parse_duration
+from gingham.logical.catalog import Catalog
+from gingham.logical.predicate import TRUE, Predicate, conjunction
+from gingham.logical.query import Output, Query, Selected
+from gingham.logical.window import Window
+from gingham.sql.joins import read_joins
+from gingham.sql.predicates import to_predicate
+from gingham.sql.scope import Scope, column, open_scope
+from gingham.sql.text import WINDOW_CALL, cut_range_clause, read_select, write
+
+_NOT_SHARED: dict[str, tuple[str, str]] = {
+    # parts of a SELECT: why they are refused, what to write instead
+    "with_": ("a CTE would be a query of its own", "the query written in one SELECT"),
+    "distinct": ("every group gives one row per window already", "SELECT without DISTINCT"),
+    "order": ("answers are sets of rows", "an ORDER BY on the answer: answers[name].orderBy(...)"),
+    "limit": ("answers are sets of rows", "a limit on the answer: answers[name].limit(...)"),
+    "offset": ("answers are sets of rows", "a filter on the answer"),
+    "sort": ("answers are sets of rows", "an ORDER BY on the answer"),
+    "qualify": ("window functions cannot be shared", "HAVING on an aggregate"),
+    "laterals": ("a row would become many", "the explode in the stream's own DataFrame"),
+    "windows": ("window functions cannot be shared", "an aggregate over window(...)"),
+    "pivots": ("a pivot is many aggregates", "one aggregate with FILTER (WHERE ...) per column"),
+}
+_NON_DETERMINISTIC = frozenset({
+    "rand", "random", "randn", "uuid", "shuffle", "monotonically_increasing_id", "uniform",
+    "spark_partition_id", "input_file_name", "randstr",
+})  # fmt: skip
+
+
+def parse(text: str, name: str, catalog: Catalog) -> tuple[Query, dict[str, str]]:
+    """Read one query; also the types of the columns that it reads."""
+    body, range_clause = cut_range_clause(text)
+    select = read_select(body)
+    _refuse_what_cannot_be_shared(select)
+    scope, joins = open_scope(select, catalog)
+    where = select.args.get("where")
+    joined, condition = read_joins(joins, where.this if where else None, scope, catalog)
+    where_node = scope.resolve(condition) if condition is not None else None
+    where_predicate: Predicate = to_predicate(where_node) if where_node is not None else TRUE
+    where_sql = write(where_node) if where_node is not None else "TRUE"
+
+    grouped = _group_by(select)
+    windows = [g for g in grouped if _is_window(g)]
+    window = _only_window(windows, range_clause, scope)
+    keys = tuple(write(scope.resolve(g)) for g in grouped if not _is_window(g))
+    collector = _Collector(scope, keys, where_predicate, where_sql)
+    outputs = [
+        Output(item.alias_or_name or write(item), collector.slots(item)) for item in select.expressions
+    ]
+    having = select.args.get("having")
+    having_sql = collector.slots(having.this) if having else None
+    return (
+        Query(
+            name=name,
+            text=text,
+            stream=scope.stream.name,
+            joins=joined,
+            where=where_predicate,
+            where_sql=where_sql,
+            keys=keys,
+            window=window,
+            aggregates=tuple(collector.aggregates),
+            outputs=_with_all_keys(outputs, keys),
+            having=having_sql,
+            columns=frozenset(scope.columns | {scope.stream.time}),
+        ),
+        {**scope.types, scope.stream.time: scope.stream.columns[scope.stream.time]},
+    )
+
+
+class _Collector:
+    """Replaces aggregates and keys by their places in the answer, and collects the aggregates."""
+
+    def __init__(self, scope: Scope, keys: tuple[str, ...], where: Predicate, where_sql: str) -> None:
+        self.scope = scope
+        self.keys = {key: names.key(i) for i, key in enumerate(keys)}
+        self.where = where
+        self.where_sql = where_sql
+        self.aggregates: list[Selected] = []
+
+    def slots(self, item: exp.Expression) -> str:
+        """SQL over `__key_0`, `__aggregate_0`, `window_start`, ... for a SELECT item."""
+        node = item.this if isinstance(item, exp.Alias) else item
+        return write(self._replace(node.copy()))
+
+    def _replace(self, node: exp.Expression) -> exp.Expression:
+        bound = _window_bound(node)
+        if bound is not None:
+            return bound
+        if _is_aggregate(node):
+            return column(self._slot(node))
+        if not isinstance(node, exp.Literal):
+            key = self._key(node)
+            if key is not None:
+                return column(key)
+        if isinstance(node, exp.Column):
+            raise QueryError(
+                f"{write(node)} is neither grouped by nor aggregated",
+                "a group may hold many values of it",
+                f"GROUP BY {write(node)}, ... or max({write(node)})",
+            )
+        for argument, child in list(node.args.items()):
+            if isinstance(child, exp.Expression):
+                node.set(argument, self._replace(child))
+            elif isinstance(child, list):
+                node.set(
+                    argument,
+                    [self._replace(c) if isinstance(c, exp.Expression) else c for c in child],
+                )
+        return node
+
+    def _key(self, node: exp.Expression) -> str | None:
+        try:
+            return self.keys.get(write(self.scope.resolve(node.unnest())))
+        except QueryError:
+            if isinstance(node, exp.Column):
+                raise
+            return None
+
+    def _slot(self, node: exp.Expression) -> str:
+        call, condition = node, None
+        if isinstance(node, exp.Filter):
+            call, condition = node.this, self.scope.resolve(node.expression.this)
+        function, _, rest = write(self.scope.resolve(call)).partition("(")
+        if function != "count" and not rest.rstrip(")"):
+            raise QueryError(f"{function}() without an argument", "it has nothing to aggregate", f"{function}(x)")
+        arguments = tuple(write(self.scope.resolve(a)) for a in _arguments(call))
+        selected = Selected(
+            function=function,
+            arguments=arguments,
+            where=self.where,
+            where_sql=self.where_sql,
+        )
+        if condition is not None:
+            selected = replace(
+                selected,
+                where=conjunction(self.where, to_predicate(condition)),
+                filter_sql=write(condition),
+            )
+        if selected not in self.aggregates:
+            self.aggregates.append(selected)
+        return names.aggregate(self.aggregates.index(selected))
+
+
+def _refuse_what_cannot_be_shared(select: exp.Select) -> None:
+    for part, (why, instead) in _NOT_SHARED.items():
+        if select.args.get(part):
+            raise QueryError(f"{part.rstrip('_').upper()} in a query", why, instead)
+    for node in select.walk():
+        if isinstance(node, exp.Subquery | exp.Exists) or (
+            isinstance(node, exp.Select) and node is not select
+        ):
+            raise QueryError(
+                f"a subquery: {write(node)[:60]}",
+                "it would be a query of its own, run for every batch",
+                "a registered table and a join: loom.table(name, df, key=...)",
+            )
+        if isinstance(node, exp.Window):
+            raise QueryError(
+                f"a window function: {write(node)[:60]}",
+                "it needs the rows of a partition in order, which shards do not keep",
+                "an aggregate over window(ts, ...)",
+            )
+        if isinstance(node, exp.Distinct) and node.parent is not select:
+            raise QueryError(
+                f"an exact DISTINCT: {write(node.parent or node)[:60]}",
+                "distinct values of two slices cannot be merged from counts",
+                "approx_count_distinct(x)",
+            )
+        if isinstance(node, exp.Func):
+            function = write(node).partition("(")[0].lower()
+            if function in _NON_DETERMINISTIC:
+                raise QueryError(
+                    f"{function}() in a query",
+                    "it gives another value each time, so no two queries could share it",
+                    "a column of the stream's own DataFrame that holds the value",
+                )
+
+
+def _group_by(select: exp.Select) -> list[exp.Expression]:
+    group = select.args.get("group")
+    if group is not None and any(group.args.get(k) for k in ("cube", "rollup", "grouping_sets", "all")):
+        raise QueryError(
+            "grouping sets, ROLLUP, CUBE or GROUP BY ALL",
+            "a query has one set of keys",
+            "one query per set of keys; they are shared anyway",
+        )
+    aliases = {item.alias.lower(): item.this for item in select.expressions if item.alias}
+    expressions = []
+    for node in group.expressions if group else ():
+        if isinstance(node, exp.Literal) and not node.is_string:
+            item = select.expressions[int(node.name) - 1] if int(node.name) <= len(select.expressions) else node
+            node = item.this if isinstance(item, exp.Alias) else item
+        elif isinstance(node, exp.Column) and not node.table and node.name.lower() in aliases:
+            target = aliases[node.name.lower()]
+            node = target if not _is_aggregate(target) else node
+        expressions.append(node)
+    return expressions
+
+
+def _only_window(
+    windows: list[exp.Expression], clause: Window | None, scope: Scope
+) -> Window:
+    count = len(windows) + (clause is not None)
+    time = scope.stream.time
+    if count == 0:
+        raise QueryError(
+            "no window",
+            "an aggregate over an endless stream needs one",
+            f"GROUP BY ..., window({time}, '10 minutes') or FROM {scope.stream.name} "
+            "[RANGE '10 min' SLIDE '5 min']",
+        )
+    if count > 1:
+        raise QueryError("two windows", "a query has one window", "two queries, one for each window")
+    return clause or _window(windows[0], scope)
+
+
+def _window(call: exp.Expression, scope: Scope) -> Window:
+    subject, *lengths = call.expressions
+    if write(scope.resolve(subject)).lower() != write(column(scope.stream.time)).lower():
+        raise QueryError(
+            f"window({write(subject)}, ...)",
+            f"the event time of {scope.stream.name} is {scope.stream.time}",
+            f"window({scope.stream.time}, ...)",
+        )
+    if not lengths or len(lengths) > 3:
+        raise QueryError(
+            f"window with {len(lengths)} lengths",
+            "a window has a range, a slide and an offset",
+            f"window({scope.stream.time}, '10 minutes'[, '5 minutes'[, '1 minute']])",
+        )
+    micros = [parse_duration(_duration_text(n)) for n in lengths]
+    range_, slide = micros[0], micros[1] if len(micros) > 1 else micros[0]
+    window = Window.starting_at(range_, slide, micros[2] if len(micros) > 2 else 0)
+    if slide > range_:
+        raise QueryError(
+            "a window whose slide is longer than its range",
+            "Spark's window(...) does not allow rows that belong to no window",
+            "[RANGE r SLIDE s] after the stream's name, which does",
+        )
+    return window
+
+
+def _duration_text(node: exp.Expression) -> str:
+    if isinstance(node, exp.Literal):
+        return node.name
+    if isinstance(node, exp.Interval):
+        return write(node).lower().replace("'", "")
+    raise QueryError(
+        f"{write(node)} as the length of a window",
+        "lengths must be known when the query is added",
+        "a literal, for example '10 minutes'",
+    )
+
+
+def _is_window(node: exp.Expression) -> bool:
+    return isinstance(node, exp.Anonymous) and node.name == WINDOW_CALL
+
+
+def _window_bound(node: exp.Expression) -> exp.Expression | None:
+    """`window.start`, `window.end` and `window` in a SELECT."""
+    start, end = column(names.WINDOW_START), column(names.WINDOW_END)
+    if isinstance(node, exp.Column) and node.table.lower() == "window":
+        return {"start": start, "end": end}.get(node.name.lower())
+    if isinstance(node, exp.Column) and node.name.lower() == "window" or _is_window(node):
+        pairs = [exp.Literal.string("start"), start, exp.Literal.string("end"), end]
+        return exp.Anonymous(this="named_struct", expressions=pairs)
+    return None
+
+
+def _is_aggregate(node: exp.Expression) -> bool:
+    if isinstance(node, exp.Filter):
+        return True
+    if isinstance(node, exp.AggFunc):
+        function = write(node).partition("(")[0].lower()
+    elif isinstance(node, exp.Anonymous):
+        function = node.name.lower()
+        if not known(function):
+            return False
+    elif isinstance(node, exp.Any):
+        function = "any"
+    else:
+        return False
+    refused = refusal(function)
+    if refused:
+        raise refused
+    return True
+
+
+def _arguments(call: exp.Expression) -> list[exp.Expression]:
+    if isinstance(call, exp.Anonymous):
+        return call.expressions
+    # Written out and read back, so that arguments come in the order of Spark's function.
+    plain = exp.maybe_parse("f(" + write(call).partition("(")[2], dialect="spark")
+    return list(plain.expressions)
+
+
+def _with_all_keys(outputs: list[Output], keys: tuple[str, ...]) -> tuple[Output, ...]:
+    """An answer has all keys, selected or not, and no name twice."""
+    selected = {output.sql for output in outputs}
+    hidden = [Output(k.strip("`"), names.key(i)) for i, k in enumerate(keys) if names.key(i) not in selected]
+    everything = (*hidden, *outputs)
+    bounds = (names.WINDOW_START, names.WINDOW_END)
+    everything = tuple(o for o in everything if o.sql not in bounds or o.name not in bounds)
+    seen: set[str] = set(bounds)
+    for output in everything:
+        if output.name.lower() in seen:
+            raise QueryError(
+                f"two columns named {output.name}",
+                "an answer's columns have different names",
+                f"an alias: ... AS {output.name}_2",
+            )
+        seen.add(output.name.lower())
+    return everything

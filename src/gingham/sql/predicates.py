@@ -1,0 +1,178 @@
+"""Syntax trees to predicates: atoms where an expression meets a constant, opaque otherwise."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from decimal import Decimal
+
+from sqlglot import exp
+
+from gingham.logical.domain import Constant
+from gingham.logical.predicate import (
+    Always,
+    And,
+    Compare,
+    IsNull,
+    Not,
+    Or,
+    Predicate,
+    Truth,
+)
+from gingham.sql.text import write
+
+_COMPARISONS: dict[type[exp.Expression], tuple[str, str]] = {
+    # the operator, and the operator with its sides exchanged
+    exp.EQ: ("=", "="),
+    exp.LT: ("<", ">"),
+    exp.LTE: ("<=", ">="),
+    exp.GT: (">", "<"),
+    exp.GTE: (">=", "<="),
+    exp.NullSafeEQ: ("<=>", "<=>"),
+}
+_INTEGERS = {"TINYINT": 7, "SMALLINT": 15, "INT": 31, "BIGINT": 63}
+
+
+def to_predicate(node: exp.Expression) -> Predicate:
+    """The boolean form of a condition.
+
+    >>> from gingham.sql.text import read_expression
+    >>> to_predicate(read_expression("a > 5 AND f(b)"))
+    And(terms=(Compare(expression='a', operator='>', constant=Constant(kind='integer', value=5), \
+sql='a > 5'), Truth(expression='f(b)')))
+    """
+    match node:
+        case exp.Paren():
+            return to_predicate(node.this)
+        case exp.And():
+            return And(tuple(to_predicate(n) for n in node.flatten()))
+        case exp.Or():
+            return Or(tuple(to_predicate(n) for n in node.flatten()))
+        case exp.Not():
+            return Not(to_predicate(node.this))
+        case exp.Boolean():
+            return Always(bool(node.this))
+        case exp.Null():
+            return Always(None)
+        case exp.NEQ():
+            return Not(_comparison(exp.EQ(this=node.this, expression=node.expression)))
+        case exp.NullSafeNEQ():
+            return Not(_comparison(exp.NullSafeEQ(this=node.this, expression=node.expression)))
+        case exp.Between():
+            low = exp.GTE(this=node.this, expression=node.args["low"])
+            high = exp.LTE(this=node.this, expression=node.args["high"])
+            return And((_comparison(low), _comparison(high)))
+        case exp.In() if node.expressions and not node.args.get("query"):
+            return Or(
+                tuple(_comparison(exp.EQ(this=node.this, expression=e)) for e in node.expressions)
+            )
+        case exp.Is():
+            return _is(node)
+        case exp.Anonymous() if node.name.lower() in ("isnull", "isnotnull"):
+            test = IsNull(write(node.expressions[0]))
+            return test if node.name.lower() == "isnull" else Not(test)
+        case _ if type(node) in _COMPARISONS:
+            return _comparison(node)
+        case _:
+            return Truth(write(node))
+
+
+def to_constant(node: exp.Expression) -> Constant | None:
+    """The literal that a tree is; None if it is something else."""
+    match node:
+        case exp.Paren():
+            return to_constant(node.this)
+        case exp.Null():
+            return Constant("null", None)
+        case exp.Boolean():
+            return Constant("boolean", bool(node.this))
+        case exp.Literal():
+            return Constant("string", node.this) if node.is_string else _number(node.this)
+        case exp.Neg():
+            inner = to_constant(node.this)
+            if inner is None or inner.kind not in ("integer", "decimal", "double"):
+                return None
+            return Constant(inner.kind, -inner.value)
+        case exp.Cast():
+            return _cast(node)
+        case _:
+            return None
+
+
+def _comparison(node: exp.Expression) -> Predicate:
+    operator, flipped = _COMPARISONS[type(node)]
+    left, right = to_constant(node.this), to_constant(node.expression)
+    if left is not None and right is not None:
+        return Truth(write(node))
+    if left is not None:
+        return _compare(node, node.expression, flipped, left)
+    if right is not None:
+        return _compare(node, node.this, operator, right)
+    return Truth(write(node))
+
+
+def _compare(
+    node: exp.Expression, side: exp.Expression, operator: str, constant: Constant
+) -> Predicate:
+    expression = write(side.unnest())
+    if constant.kind == "null":
+        return IsNull(expression) if operator == "<=>" else Always(None)
+    return Compare(expression, operator, constant, write(node))
+
+
+def _is(node: exp.Is) -> Predicate:
+    inner = node.this
+    if isinstance(node.expression, exp.Null):
+        return IsNull(write(inner.unnest()))
+    if isinstance(node.expression, exp.Boolean):
+        truth = to_predicate(inner)
+        # NULL IS TRUE is false, and so is NULL IS FALSE.
+        known = Not(IsNull(write(inner.unnest())))
+        return And((known, truth if node.expression.this else Not(truth)))
+    return Truth(write(node))
+
+
+def _number(text: str) -> Constant:
+    if re.search("[eE]", text):
+        return Constant("double", float(text))
+    if "." in text:
+        return Constant("decimal", Decimal(text))
+    value = int(text)
+    return Constant("integer", value) if value < 1 << 63 else Constant("decimal", Decimal(value))
+
+
+def _cast(node: exp.Cast) -> Constant | None:
+    inner = to_constant(node.this)
+    kind = node.to.this.name
+    if inner is None:
+        return None
+    if kind in _INTEGERS and inner.kind == "integer":
+        limit = 1 << _INTEGERS[kind]
+        return inner if -limit <= inner.value < limit else None
+    if kind == "DOUBLE" and inner.kind in ("integer", "decimal", "double"):
+        return Constant("double", float(inner.value))
+    if kind == "DECIMAL" and inner.kind in ("string", "decimal"):
+        return _decimal(node.to, str(inner.value))
+    if kind == "DATE" and inner.kind == "string":
+        return _date(inner.value)
+    return None
+
+
+def _decimal(kind: exp.DataType, text: str) -> Constant | None:
+    limits = [int(parameter.name) for parameter in kind.expressions]
+    if len(limits) != 2 or not re.fullmatch(r"-?\d+(\.\d+)?", text):
+        return None
+    value = Decimal(text)
+    scaled = value.scaleb(limits[1])
+    exact = scaled == scaled.to_integral_value() and abs(scaled) < 10 ** limits[0]
+    return Constant("decimal", value) if exact else None
+
+
+def _date(text: str) -> Constant | None:
+    if not re.fullmatch(r"\d{4}-\d{2}-\d{2}", text):
+        return None
+    try:
+        day = datetime.date.fromisoformat(text)
+    except ValueError:
+        return None
+    return Constant("date", (day - datetime.date(1970, 1, 1)).days)

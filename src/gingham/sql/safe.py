@@ -1,0 +1,162 @@
+"""Expressions that may fail, made safe to evaluate for rows that their query never meets.
+
+In ANSI mode `a / b` raises where b is zero. Alone, a query may keep such rows away from it
+(`b <> 0 AND a / b > 5`); shared, the expression is evaluated for every row. So it is rewritten
+to NULL where it would raise, with a condition that tells this NULL from others:
+
+    a / b    ->    try_divide(a, b)    raises where   (try_divide(a, b)) IS NULL
+                                                      AND a IS NOT NULL AND b IS NOT NULL
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+
+from sqlglot import exp
+
+from gingham.sql.text import read_expression, write
+
+_TRY = {
+    exp.Add: "try_add",
+    exp.Sub: "try_subtract",
+    exp.Mul: "try_multiply",
+    exp.Div: "try_divide",
+    exp.Mod: "try_mod",
+}
+# NULL if and only if an argument is NULL: the condition above holds for trees of these only.
+_STRICT = (
+    exp.Column,
+    exp.Identifier,
+    exp.Literal,
+    exp.Boolean,
+    exp.Paren,
+    exp.DataType,
+    exp.DataTypeParam,
+    exp.Neg,
+    exp.Abs,
+    exp.Not,
+    exp.EQ,
+    exp.NEQ,
+    exp.LT,
+    exp.LTE,
+    exp.GT,
+    exp.GTE,
+    *_TRY,
+)
+_RAISING_FUNCTIONS = frozenset({
+    "element_at", "elt", "to_date", "to_timestamp", "to_number", "make_date", "make_timestamp",
+    "make_interval", "assert_true", "raise_error", "conv", "to_binary", "unhex", "parse_json",
+    "date", "timestamp", "int", "bigint", "double", "float", "smallint", "tinyint", "decimal",
+    "pmod", "negative", "positive", "div", "url_decode", "from_json", "next_day", "getbit",
+    "factorial", "bround", "sequence", "array_insert", "to_unix_timestamp", "unix_timestamp",
+})  # fmt: skip
+_FLOATING = ("float", "double")
+_INTEGRAL = ("tinyint", "smallint", "int", "bigint")
+
+
+@dataclass(frozen=True, slots=True)
+class Safe:
+    """An expression that never raises, and where the original would; None if it never would."""
+
+    sql: str
+    raises: str | None = None
+
+
+class CannotBeMadeSafe(Exception):  # noqa: N818  (says what happened, to one caller)
+    """The expression may raise and its NULLs say nothing about where."""
+
+
+def safe(sql: str, types: Mapping[str, str], *, ansi: bool) -> Safe:
+    """The safe form of canonical SQL over columns of these types.
+
+    >>> safe("a / b > 5", {"a": "double", "b": "double"}, ansi=True).sql
+    'try_divide(a, b) > 5'
+    >>> safe("a * b", {"a": "double", "b": "int"}, ansi=True)
+    Safe(sql='a * b', raises=None)
+    """
+    return _safe(sql, tuple(sorted(types.items())), ansi)
+
+
+@cache
+def _safe(sql: str, types: tuple[tuple[str, str], ...], ansi: bool) -> Safe:  # noqa: FBT001
+    tree = read_expression(sql)
+    known = dict(types)
+    if not ansi or not any(_may_raise(node, known) for node in tree.walk()):
+        return Safe(sql)
+    if not all(isinstance(node, (*_STRICT, exp.Cast)) for node in tree.walk()):
+        raise CannotBeMadeSafe(sql)
+    columns = sorted({write(column) for column in tree.find_all(exp.Column)})
+    tried = write(_try_all(tree, known))
+    inputs = "".join(f" AND {column} IS NOT NULL" for column in columns)
+    return Safe(tried, f"({tried}) IS NULL{inputs}")
+
+
+def _may_raise(node: exp.Expression, types: Mapping[str, str]) -> bool:
+    match node:
+        case exp.Div():
+            divisor = node.expression.unnest()
+            literal = isinstance(divisor, exp.Literal) and float(divisor.name or 0) != 0
+            return not (literal and _kind(node.this, types) in ("floating", "integral"))
+        case exp.Mod() | exp.IntDiv() | exp.Bracket():
+            return True
+        case exp.Add() | exp.Sub() | exp.Mul() | exp.Neg() | exp.Abs():
+            constant = isinstance(node, exp.Neg) and isinstance(node.this.unnest(), exp.Literal)
+            return not constant and _kind(node, types) != "floating"
+        case exp.Cast():
+            return not (node.args.get("safe") or _widens(node, types))
+        case exp.Func():
+            return write(node).partition("(")[0].lower() in _RAISING_FUNCTIONS
+        case _:
+            return False
+
+
+def _try_all(tree: exp.Expression, types: Mapping[str, str]) -> exp.Expression:
+    root = exp.Paren(this=tree.copy())
+    raising = [node for node in root.this.walk() if _may_raise(node, types)]
+    for node in reversed(raising):  # inner nodes first
+        node.replace(_tried(node))
+    return root.this
+
+
+def _tried(node: exp.Expression) -> exp.Expression:
+    if type(node) in _TRY:
+        return exp.Anonymous(this=_TRY[type(node)], expressions=[node.this, node.expression])
+    if isinstance(node, exp.Cast):
+        return exp.TryCast(this=node.this, to=node.to, safe=True)
+    # Negation, absolute value and integer division have no try_ form.
+    raise CannotBeMadeSafe(write(node))
+
+
+def _kind(node: exp.Expression, types: Mapping[str, str]) -> str:
+    """Whether a number is floating, integral or of another kind, as far as the tree tells."""
+    match node:
+        case exp.Paren() | exp.Neg() | exp.Abs():
+            return _kind(node.this, types)
+        case exp.Column():
+            found = types.get(node.name, "")
+            return "floating" if found in _FLOATING else "integral" if found in _INTEGRAL else "other"
+        case exp.Literal() if not node.is_string:
+            text = node.name.lower()
+            return "floating" if "e" in text else "other" if "." in text else "integral"
+        case exp.Cast():
+            found = node.to.this.name.lower()
+            return "floating" if found in _FLOATING else "integral" if found in _INTEGRAL else "other"
+        case exp.Add() | exp.Sub() | exp.Mul() | exp.Div() | exp.Mod():
+            kinds = {_kind(node.this, types), _kind(node.expression, types)}
+            if "floating" in kinds:
+                return "floating"
+            integral = kinds == {"integral"}
+            return ("floating" if isinstance(node, exp.Div) else "integral") if integral else "other"
+        case _:
+            return "other"
+
+
+def _widens(node: exp.Cast, types: Mapping[str, str]) -> bool:
+    target, source = node.to.this.name.lower(), _kind(node.this, types)
+    if target in ("text", "varchar", "string"):
+        return True
+    if target == "double":
+        return source in ("floating", "integral")
+    return isinstance(node.this, exp.Literal) and not node.this.is_string

@@ -1,0 +1,159 @@
+"""Names: which stream, table or column a query means by each of them."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from gingham.core.errors import QueryError
+from gingham.logical.catalog import Catalog, Stream, Table
+from gingham.logical.query import Join
+from gingham.sql.text import write
+
+
+@dataclass
+class Scope:
+    """The relations of one query under their aliases."""
+
+    stream: Stream
+    alias: str
+    joins: dict[str, tuple[Join, Table]] = field(default_factory=dict)  # by alias
+    hidden: set[tuple[str, str]] = field(default_factory=set)  # (alias, key column) of USING
+    columns: set[str] = field(default_factory=set)  # of the enriched stream, read so far
+    types: dict[str, str] = field(default_factory=dict)  # of those columns
+
+    def resolve(self, node: exp.Expression) -> exp.Expression:
+        """The tree with every column replaced by its name in the enriched stream."""
+        return node.transform(lambda n: self._column(n) if isinstance(n, exp.Column) else n)
+
+    def _column(self, node: exp.Column) -> exp.Expression:
+        if isinstance(node.this, exp.Star):
+            raise QueryError(
+                "SELECT *", "an aggregate query names its columns", "the keys and the aggregates"
+            )
+        parts = [part.name for part in node.parts]
+        name, fields = self._enriched(parts)
+        self.columns.add(name)
+        resolved: exp.Expression = column(name)
+        for part in fields:
+            resolved = exp.Dot(this=resolved, expression=exp.to_identifier(part))
+        return resolved
+
+    def _enriched(self, parts: list[str]) -> tuple[str, list[str]]:
+        """The column's name in the enriched stream, and the fields taken out of it."""
+        head = parts[0].lower()
+        if len(parts) > 1 and head == self.alias:
+            return self._of_stream(parts[1]) or self._unknown(parts), parts[2:]
+        if len(parts) > 1 and head in self.joins:
+            return self._of_table(head, parts[1]) or self._unknown(parts), parts[2:]
+        found = [self._of_stream(parts[0])]
+        found += [
+            self._of_table(alias, parts[0])
+            for alias in self.joins
+            if (alias, parts[0].lower()) not in self.hidden
+        ]
+        names = [name for name in found if name]
+        if not names:
+            self._unknown(parts)
+        if len(names) > 1:
+            raise QueryError(
+                f"{parts[0]} is ambiguous",
+                f"{' and '.join(names)} are both in reach",
+                f"the relation's name before it, for example {self.alias}.{parts[0]}",
+            )
+        return names[0], parts[1:]
+
+    def _of_stream(self, name: str) -> str | None:
+        found = spelled(name, self.stream.columns)
+        if found:
+            self.types[found] = self.stream.columns[found]
+        return found
+
+    def _of_table(self, alias: str, name: str) -> str | None:
+        join, table = self.joins[alias]
+        found = spelled(name, table.columns)
+        if not found:
+            return None
+        self.types[join.column(found)] = table.columns[found]
+        return join.column(found)
+
+    def _unknown(self, parts: list[str]) -> str:
+        tables = {f"{a}.{c}": c for a, (_, t) in self.joins.items() for c in t.columns}
+        reachable = [*self.stream.columns, *tables.values(), *tables]
+        raise QueryError(
+            f"there is no column {'.'.join(parts)}",
+            f"neither {self.stream.name} nor a joined table has it",
+            closest(".".join(parts), reachable) or "one of " + ", ".join(self.stream.columns),
+        )
+
+
+def open_scope(select: exp.Select, catalog: Catalog) -> tuple[Scope, list[exp.Expression]]:
+    """The scope of a query's FROM clause, without its joins; and the joins as written."""
+    source = select.args.get("from_") or select.args.get("from")
+    if source is None or not isinstance(source.this, exp.Table):
+        raise QueryError(
+            "no stream in FROM",
+            "a query reads one registered stream",
+            "FROM " + (next(iter(catalog.streams), "stream")),
+        )
+    table = source.this
+    stream = catalog.streams.get(table.name.lower())
+    if stream is None:
+        if table.name.lower() in catalog.tables:
+            raise QueryError(
+                f"{table.name} is a table",
+                "a query reads one stream and looks rows up in tables",
+                f"FROM {next(iter(catalog.streams), 'stream')} JOIN {table.name} USING (...)",
+            )
+        raise QueryError(
+            f"there is no stream {table.name}",
+            "it is not registered: " + (", ".join(catalog.streams) or "no stream is"),
+            closest(table.name, catalog.streams) or f'loom.stream("{table.name}", df, time=...)',
+        )
+    alias = (table.alias or table.name).lower()
+    return Scope(stream, alias), list(select.args.get("joins") or ())
+
+
+def table_of(join: exp.Join, catalog: Catalog) -> Table:
+    """The registered table that a join names."""
+    relation = join.this
+    if not isinstance(relation, exp.Table):
+        raise QueryError(
+            f"a join with {write(relation)[:40]}",
+            "only registered tables are joined, once for all queries",
+            "a view of it: loom.table(name, df, key=...)",
+        )
+    table = catalog.tables.get(relation.name.lower())
+    if table is None:
+        is_stream = relation.name.lower() in catalog.streams
+        raise QueryError(
+            f"{relation.name} is a stream" if is_stream else f"there is no table {relation.name}",
+            "a stream is joined with static tables only"
+            if is_stream
+            else "it is not registered: " + (", ".join(catalog.tables) or "no table is"),
+            closest(relation.name, catalog.tables)
+            or f'loom.table("{relation.name}", df, key=...) before the query is added',
+        )
+    return table
+
+
+def column(name: str) -> exp.Column:
+    """A column of the enriched stream, quoted where its name needs it."""
+    return exp.column(exp.to_identifier(name, quoted=not re.fullmatch(r"[A-Za-z_]\w*", name)))
+
+
+def spelled(name: str, columns: Mapping[str, str]) -> str | None:
+    """The column as its relation spells it; SQL does not mind the case."""
+    if name in columns:
+        return name
+    return next((c for c in columns if c.lower() == name.lower()), None)
+
+
+def closest(name: str, candidates: Iterable[str]) -> str | None:
+    """What was probably meant."""
+    found = difflib.get_close_matches(name, list(candidates), n=1)
+    return f"did you mean {found[0]}?" if found else None

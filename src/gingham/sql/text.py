@@ -1,0 +1,102 @@
+"""SQL text and syntax trees: reading with places for errors, writing in one canonical form."""
+
+from __future__ import annotations
+
+import re
+from typing import cast
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import ParseError, SqlglotError
+
+from gingham.core.errors import QueryError, at
+from gingham.core.time import parse_duration
+from gingham.logical.window import Window
+
+_STRING = re.compile(r"'(?:[^'\\]|\\.|'')*'|\"(?:[^\"\\]|\\.)*\"|`[^`]*`|--[^\n]*|/\*.*?\*/", re.DOTALL)
+_BRACKET = re.compile(r"\[\s*(RANGE|SLIDE)\b([^\]]*)\]?", re.IGNORECASE)
+_CLAUSE = re.compile(
+    r"\[\s*RANGE\s+(?P<range>'[^']*'|[\w. ]+?)\s+SLIDE\s+(?P<slide>'[^']*'|[\w. ]+?)\s*\]",
+    re.IGNORECASE,
+)
+
+
+# sqlglot reads `window` after GROUP BY as the start of a WINDOW clause, so calls of it are renamed,
+# to a name of the same length: places in the text stay what they are.
+WINDOW_CALL = "wind0w"
+_WINDOW = re.compile(r"\bwindow(?=\s*\()", re.IGNORECASE)
+
+
+def write(node: exp.Expression) -> str:
+    """The canonical text of a tree: equal texts mean the same."""
+    return node.sql(dialect="spark", normalize_functions="lower", comments=False)
+
+
+def read_expression(text: str) -> exp.Expression:
+    """A tree from canonical text."""
+    return cast("exp.Expression", sqlglot.parse_one(text, read="spark"))
+
+
+def read_select(text: str) -> exp.Select:
+    """The tree of one SELECT; whatever else is refused with its place in the text."""
+    visible = _STRING.sub(lambda m: "~" * len(m[0]), text)
+    body = text
+    for call in _WINDOW.finditer(visible):
+        body = body[: call.start()] + WINDOW_CALL + body[call.end() :]
+    try:
+        trees = [tree for tree in sqlglot.parse(body, read="spark") if tree is not None]
+    except ParseError as error:
+        details = error.errors[0] if error.errors else {}
+        place = _position(text, details.get("line"), details.get("col"), details.get("highlight"))
+        what = f"the SQL does not parse at {at(text, place)}"
+        why = str(details.get("description") or error).rstrip(".")
+        raise QueryError(what, why[0].lower() + why[1:], _SHAPE) from None
+    except SqlglotError as error:
+        raise QueryError("the SQL does not parse", str(error).splitlines()[0], _SHAPE) from None
+    if len(trees) != 1:
+        raise QueryError(f"{len(trees)} statements", "a query is one SELECT", _SHAPE)
+    if not isinstance(trees[0], exp.Select):
+        kind = trees[0].key.upper()
+        raise QueryError(f"a {kind} instead of a SELECT", "a query is one SELECT", _SHAPE)
+    return trees[0]
+
+
+_SHAPE = "SELECT keys, aggregates FROM stream WHERE predicate GROUP BY keys, window(ts, '10 minutes')"
+
+
+def cut_range_clause(text: str) -> tuple[str, Window | None]:
+    """Take `[RANGE r SLIDE s]` out of the text; what remains keeps its places.
+
+    >>> cut_range_clause("SELECT count(*) FROM t [RANGE '2 s' SLIDE '1 s'] WHERE a")[1]
+    Window(range=2000000, slide=1000000, start=0)
+    """
+    visible = _STRING.sub(lambda m: "~" * len(m[0]), text)
+    found = list(_BRACKET.finditer(visible))
+    if not found:
+        return text, None
+    if len(found) > 1:
+        raise QueryError(
+            f"two windows: a second [RANGE ...] at {at(text, found[1].start())}",
+            "a query has one window",
+            "two queries, one for each window",
+        )
+    start, stop = found[0].span()
+    clause = _CLAUSE.fullmatch(text[start:stop])
+    if clause is None:
+        raise QueryError(
+            f"an incomplete window clause at {at(text, start)}",
+            "a window needs its length and how often it is reported: RANGE and SLIDE",
+            "[RANGE '12 min' SLIDE '5 min']",
+        )
+    window = Window.ending_at(
+        parse_duration(clause["range"].strip("'")), parse_duration(clause["slide"].strip("'"))
+    )
+    return text[:start] + " " * (stop - start) + text[stop:], window
+
+
+def _position(text: str, line: int | None, column: int | None, highlight: str | None) -> int:
+    if line is None or column is None:
+        return 0
+    starts = [0, *(m.end() for m in re.finditer("\n", text))]
+    end = starts[min(line, len(starts)) - 1] + column
+    return max(0, end - len(highlight or ""))

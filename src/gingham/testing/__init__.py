@@ -1,0 +1,1 @@
+"""What tests compare with and feed on: the naive reference, and generated data."""
