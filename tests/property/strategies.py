@@ -29,12 +29,10 @@ def at(text: str) -> datetime:
     return datetime.fromisoformat(text).replace(tzinfo=UTC)
 
 
-def odd_length(text: str | None) -> bool | None:
-    """The user's function in the queries."""
-    return None if text is None else len(text) % 2 == 1
-
-
-FUNCTIONS: dict[str, Callable[..., Any]] = {"odd_length": odd_length}
+# The user's functions. Lambdas travel to Spark's workers by value: they cannot import this module.
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "odd_length": lambda text: None if text is None else len(text) % 2 == 1,
+}
 
 
 def register_functions(spark: SparkSession) -> None:
@@ -85,6 +83,10 @@ class Case:
             functions=FUNCTIONS,
             types=self.types,
         )
+
+    def _repr_pretty_(self, printer: Any, _cycle: bool) -> None:  # noqa: FBT001 - IPython's protocol
+        """What Hypothesis prints."""
+        printer.text(repr(self))
 
     def __repr__(self) -> str:
         tables = ", ".join(

@@ -172,20 +172,22 @@ def show(report: Report, console: Console) -> None:
 def _times(results: Sequence[Result]) -> Table:
     ways = [way for way in HEADERS if any(way in result.timings for result in results)]
     table = Table(
-        title=f"{results[0].kind}: how many times as long as shared",
-        caption="* extrapolated from 16 queries; best of the repetitions, and their median",
+        title=f"{results[0].kind}: how many times as long as shared, and seconds",
+        caption="best, ~ median, + adding the queries, * extrapolated from 16",
         box=SIMPLE_HEAD,
         padding=(0, 1, 0, 0),
+        pad_edge=False,
     )
-    headers = ["", "shared", "shared\n/ bare", *[HEADERS[way] for way in ways], "shards", "checked"]
+    headers = ["", "shared", "shared\n/ bare", *[HEADERS[way] for way in ways], "shards", "same"]
     for header in headers:
         table.add_column(header, justify="right", no_wrap=True)
     for result in results:
         shared, bare = result.timings[Way.SHARED], result.timings[Way.BARE]
         table.add_row(
             f"{result.n}",
-            f"{shared.best:.2f} s\n[dim]~ {shared.median:.2f}",
-            f"{_times_as_long(result.ratio(Way.SHARED, Way.BARE))}\n[dim]{bare.best:.2f} s",
+            f"{_seconds(shared.best)}\n[dim]~ {_seconds(shared.median)}\n"
+            f"+ {_seconds(result.adding.best)}",
+            f"{_times_as_long(result.ratio(Way.SHARED, Way.BARE))}\n[dim]{_seconds(bare.best)}",
             *[_compared(result, way) for way in ways],
             f"{result.statistics['shards']:,}" if "shards" in result.statistics else "not said",
             f"[red]{len(result.differences)} differ" if result.differences else f"{result.checked}",
@@ -198,7 +200,12 @@ def _compared(result: Result, way: Way) -> str:
         return result.notes[way].split(":")[0]
     timing = result.timings[way]
     star = "*" if timing.extrapolated else ""
-    return f"{_times_as_long(result.ratio(way, Way.SHARED))}{star}\n[dim]{timing.best:,.1f} s{star}"
+    ratio = _times_as_long(result.ratio(way, Way.SHARED))
+    return f"{ratio}{star}\n[dim]{_seconds(timing.best)}{star}"
+
+
+def _seconds(seconds: float) -> str:
+    return f"{seconds:,.2f}" if seconds < 10 else f"{seconds:,.0f}"
 
 
 def _times_as_long(ratio: float | None) -> str:
@@ -211,6 +218,7 @@ def _operations(report: Report) -> Table:
         caption=f"here {report.counted} queries, {report.rows:,} rows; paper 256, 1.18 million",
         box=SIMPLE_HEAD,
         padding=(0, 1, 0, 0),
+        pad_edge=False,
     )
     headers = ("unshared\npartial", "unshared\nfinal", "shared\npartial", "shared\nfinal", "saved")
     for header in ("", "", *headers):
@@ -232,6 +240,7 @@ def _targets(report: Report) -> Table:
         title=f"targets, {report.rows:,} rows, {report.cores} cores",
         box=SIMPLE_HEAD,
         padding=(0, 1, 0, 0),
+        pad_edge=False,
     )
     for header in ("", "wanted", "measured", "met"):
         table.add_column(header, no_wrap=True)

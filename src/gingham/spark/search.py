@@ -77,13 +77,17 @@ def place(df: DataFrame, searches: Sequence[Search]) -> DataFrame:
             # NaN gets a bucket of its own after the last; it is greater than every number.
             handleInvalid="keep",
         ).transform(df)
-        df = df.withColumns({
-            s.output: F.expr(f"CAST(least({s.output}_bucket, {len(s.cuts)}) AS INT)") for s in quick
-        })
+        df = df.withColumns({s.output: F.expr(_bucket(s)) for s in quick})
     for search in searches:
         if not search.in_doubles:
             df = _unrolled(df, search)
     return df
+
+
+def _bucket(search: Search) -> str:
+    bucket, last = f"{search.output}_bucket", len(search.cuts)
+    # Not least(): that would skip NULL.
+    return f"CAST(IF({bucket} > {last}, {last}, {bucket}) AS INT)"
 
 
 def _splits(cuts: list[float]) -> list[float]:
@@ -108,12 +112,12 @@ def _value(axis: Axis) -> str:
 
 def _interval(position: int, axis: Axis) -> str:
     value = f"__value_{position}"
-    if axis.attribute.domain.kind == "boolean":
-        found = f"CAST({value} AS INT)"
-    elif axis.cuts:
-        found = f"__place_{position}"
-    else:
+    if not axis.cuts:
         found = f"IF({value} IS NULL, NULL, 0)"
+    elif axis.attribute.domain.kind == "boolean":
+        found = f"CAST({value} AS INT)"
+    else:
+        found = f"__place_{position}"
     number = f"coalesce({found}, {axis.null})"
     raises = axis.attribute.raises
     return f"IF({raises}, {axis.null + 1}, {number})" if raises else number

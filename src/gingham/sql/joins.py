@@ -7,7 +7,7 @@ from sqlglot import exp
 from gingham.core.errors import QueryError
 from gingham.logical.catalog import Catalog, Table
 from gingham.logical.query import Join
-from gingham.sql.scope import Scope, table_of
+from gingham.sql.scope import Scope, spelled, table_of
 from gingham.sql.text import write
 
 Joined = tuple[tuple[Join, bool], ...]
@@ -76,7 +76,7 @@ def _equalities(
     rest: list[exp.Expression] = []
     for condition in conditions:
         node = condition.unnest()
-        match = _key_side(node, table, alias) if isinstance(node, exp.EQ) else None
+        match = _key_side(node, table, alias, scope) if isinstance(node, exp.EQ) else None
         if match is None or match[0] in found:
             rest.append(condition)
         else:
@@ -86,12 +86,20 @@ def _equalities(
     return tuple(found[k] for k in table.key), rest
 
 
-def _key_side(node: exp.EQ, table: Table, alias: str) -> tuple[str, exp.Expression] | None:
+def _key_side(
+    node: exp.EQ, table: Table, alias: str, scope: Scope
+) -> tuple[str, exp.Expression] | None:
+    """The key column on one side of an equality, and what stands on the other."""
+
+    def own(column: exp.Column) -> bool:
+        if column.table:
+            return column.table.lower() == alias
+        return bool(spelled(column.name, table.columns)) and not scope.reaches(column.name)
+
     for this, other in ((node.this, node.expression), (node.expression, node.this)):
-        if isinstance(this, exp.Column) and this.table.lower() == alias:
-            key = next((k for k in table.key if k.lower() == this.name.lower()), None)
-            tables = {c.table.lower() for c in other.find_all(exp.Column)}
-            if key is not None and alias not in tables:
+        if isinstance(this, exp.Column) and own(this):
+            key = spelled(this.name, dict.fromkeys(table.key, ""))
+            if key is not None and not any(own(c) for c in other.find_all(exp.Column)):
                 return key, other
     return None
 

@@ -30,6 +30,11 @@ class Scope:
         """The tree with every column replaced by its name in the enriched stream."""
         return node.transform(lambda n: self._column(n) if isinstance(n, exp.Column) else n)
 
+    def reaches(self, name: str) -> bool:
+        """Does an unqualified name mean a column of a relation that is in scope already?"""
+        tables = (table.columns for _, table in self.joins.values())
+        return any(spelled(name, columns) for columns in (self.stream.columns, *tables))
+
     def _column(self, node: exp.Column) -> exp.Expression:
         if isinstance(node.this, exp.Star):
             raise QueryError(

@@ -12,7 +12,7 @@ import operator
 import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime
-from decimal import ROUND_HALF_UP, Context, Decimal
+from decimal import ROUND_HALF_UP, Context, Decimal, localcontext
 from functools import reduce
 from typing import Any, NamedTuple, Self
 
@@ -354,7 +354,8 @@ def _signed(function: Callable[[Any], Any], scalar: Scalar) -> Scalar:
         if isinstance(value, Near):
             return Near(function(float(value)), value.tolerance)
         if isinstance(value, Decimal):
-            return rounded(function(value), scalar.type)
+            with localcontext(EXACT):  # else even a change of sign would round to 28 digits
+                return rounded(function(value), scalar.type)
         return in_range(function(value), scalar.type) if isinstance(value, int) else function(value)
 
     return _strict(scalar.type, compute, scalar)

@@ -1,0 +1,73 @@
+"""Shared answers are the answers of each query alone: the reference says so, and Spark too."""
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from pyspark.sql import SparkSession
+
+from gingham import Loom
+
+from .compare import assert_same
+from .queries import STREAM, TIME
+from .strategies import Case, cases, register_functions
+
+_FIXTURES = [HealthCheck.function_scoped_fixture]
+
+
+@settings(suppress_health_check=_FIXTURES)
+@given(case=cases())
+def test_shared_equals_the_reference(spark: SparkSession, case: Case):
+    loom = _loom(spark, case)
+    answers = loom.run()
+    for name, query in zip(loom.queries, case.queries, strict=True):
+        assert_same(case.expected(query), answers.arrow(name).to_pylist(), query=query)
+
+
+@settings(max_examples=25, suppress_health_check=_FIXTURES)
+@given(case=cases(max_queries=3, max_rows=20))
+def test_shared_equals_spark_alone(spark: SparkSession, case: Case):
+    loom = _loom(spark, case)
+    answers = loom.run()
+    for name, query in zip(loom.queries, case.queries, strict=True):
+        alone = loom.alone(name)
+        assert alone.schema == answers[name].schema.fromJson(alone.schema.jsonValue())
+        assert_same(
+            case.expected(query), alone.toArrow().to_pylist(), query=f"alone in Spark: {query}"
+        )
+        assert_same(case.expected(query), answers.arrow(name).to_pylist(), query=query)
+
+
+@settings(max_examples=15, suppress_health_check=_FIXTURES)
+@given(case=cases(max_queries=2, max_rows=20))
+def test_finals_in_executors_equal_the_reference(spark: SparkSession, case: Case):
+    loom = _loom(spark, case)
+    answers = loom.run(most_on_driver=0)
+    for name, query in zip(loom.queries, case.queries, strict=True):
+        assert_same(case.expected(query), answers.arrow(name).to_pylist(), query=query)
+    answers.release()
+
+
+@pytest.mark.parametrize("zone", ["Asia/Kolkata", "America/New_York"])
+@settings(max_examples=10, suppress_health_check=_FIXTURES)
+@given(case=cases(max_queries=3, max_rows=20))
+def test_the_session_time_zone_moves_no_window(spark: SparkSession, zone: str, case: Case):
+    utc = spark.conf.get("spark.sql.session.timeZone")
+    spark.conf.set("spark.sql.session.timeZone", zone)
+    try:
+        loom = _loom(spark, case)
+        answers = loom.run()
+        for name in loom.queries:
+            alone = loom.alone(name).toArrow().to_pylist()
+            assert_same(alone, answers.arrow(name).to_pylist(), query=name)
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", utc)
+
+
+def _loom(spark: SparkSession, case: Case) -> Loom:
+    register_functions(spark)
+    loom = Loom(spark)
+    loom.stream(STREAM, case.dataframe(spark), time=TIME)
+    for name, (_, key) in case.tables.items():
+        loom.table(name, case.table_dataframe(spark, name), key=key)
+    for number, query in enumerate(case.queries):
+        loom.add(query, name=f"q{number}")
+    return loom
