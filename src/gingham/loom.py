@@ -42,6 +42,7 @@ class Loom:
         self._streams: dict[str, _Source] = {}
         self._tables: dict[str, tuple[Table, DataFrame]] = {}
         self._queries: dict[str, BoundQuery] = {}
+        self._enriched_by: dict[object, DataFrame] = {}
 
     @property
     def queries(self) -> tuple[str, ...]:
@@ -169,8 +170,12 @@ class Loom:
         return check(query, self._enriched(query), time, make_safe, ansi=ansi)
 
     def _enriched(self, query: Query) -> DataFrame:
-        rows = self._source(query.stream).rows
-        return enrich(rows, self._lookups, query.joins, query.columns)
+        """The stream with the query's tables; kept, because Spark takes its time to analyse it."""
+        name = (query.stream, query.joins)
+        if name not in self._enriched_by:
+            rows = self._source(query.stream).rows
+            self._enriched_by[name] = enrich(rows, self._lookups, query.joins)
+        return self._enriched_by[name]
 
     @property
     def _lookups(self) -> dict[str, tuple[DataFrame, tuple[str, ...]]]:

@@ -24,8 +24,9 @@ from gingham.algebra.edges import (
 Micros = npt.NDArray[np.int64]
 
 _PERIODIC_LIMIT = 4_096  # edges in one period
-_HORIZON = 16_384  # edges listed around the data
-_BEFORE = 4  # a fourth of them lies before the instant that the data was seen at
+_LISTED_PANES = 1 << 16  # how far the list of edges reaches, in panes
+_LISTED_EDGES = 1_024  # or in edges, where panes are very short
+_BEFORE = 4  # a fourth of the list lies before the instant that the data was seen at
 _FEW_PANES = 1.5  # panes per edge, up to which panes are as good as slices
 
 
@@ -45,6 +46,11 @@ class Periodic:
         """Where the slices with these numbers begin."""
         periods, places = np.divmod(numbers, len(self.edges))
         return periods * self.period + np.asarray(self.edges, dtype=np.int64)[places]
+
+    @property
+    def pane(self) -> int:
+        """Equal parts of a period that cross no edge."""
+        return pane_length([(self.period, 0), *((self.period, e) for e in self.edges)])
 
     @property
     def largest(self) -> int:
@@ -106,8 +112,8 @@ def horizon(classes: Iterable[ResidueClass], around: int) -> Horizon:
     """Slices listed around an instant at which there is data."""
     classes = normalized(classes)
     pane = pane_length(classes)
-    shortest = max(1, min(slide for slide, _ in classes) // len(classes))
-    span = _HORIZON * shortest
+    usual = max(1, min(slide for slide, _ in classes) // len(classes))
+    span = max(pane * _LISTED_PANES, usual * _LISTED_EDGES)
     start, stop = around - span // _BEFORE, around + span - span // _BEFORE
     edges = edges_between(classes, start, stop)
     return Horizon(tuple(edges.tolist()), pane, classes[0][1] % pane)

@@ -15,17 +15,18 @@ def enrich(
     stream: DataFrame,
     tables: Mapping[str, tuple[DataFrame, tuple[str, ...]]],
     joins: Iterable[tuple[Join, bool]],
-    columns: Iterable[str],
+    columns: Iterable[str] | None = None,
 ) -> DataFrame:
-    """The stream with the columns of its tables, as `table.column`; only what is asked for.
+    """The stream with the columns of its tables, as `table.column`; only these, or all.
 
-    `tables` gives each table's rows and its unique key. A join that does not drop rows also gives `table.__matched`, true where there was a match.
+    `tables` gives each table's rows and its unique key. A join that does not drop rows also gives
+    `table.__matched`, true where there was a match.
     """
     joins = tuple(joins)
-    wanted = set(columns)
+    wanted = None if columns is None else set(columns)
     for join, inner in joins:
         table, key = tables[join.table]
-        found = [c for c in table.columns if join.column(c) in wanted]
+        found = [c for c in table.columns if wanted is None or join.column(c) in wanted]
         keys = [f"__lookup_{i}" for i in range(len(join.on))]
         right = table.select(
             *(table[quoted(k)].alias(alias) for k, alias in zip(key, keys, strict=True)),
@@ -34,6 +35,8 @@ def enrich(
         )
         condition = " AND ".join(f"({on}) = {key}" for on, key in zip(join.on, keys, strict=True))
         stream = stream.join(right, F.expr(condition), "inner" if inner else "left").drop(*keys)
+    if wanted is None:
+        return stream
     matched = [join.matched for join, inner in joins if not inner]
     present = [c for c in stream.columns if c in wanted or c in matched]
     return stream.select(*(quoted(c) for c in present))

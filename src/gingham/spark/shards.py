@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+
+import numpy as np
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
@@ -13,6 +16,7 @@ from gingham.spark.alone import micros
 from gingham.spark.search import Search, number_intervals, place
 
 _LONG = 1 << 62
+_LISTED_PANES = 1 << 17
 
 
 def shards(enriched: DataFrame, tree: Tree, slices: Slices, time: str) -> DataFrame:
@@ -60,21 +64,47 @@ def number_slices(df: DataFrame, slices: Slices) -> DataFrame:
     time = names.TIME
     match slices:
         case Periodic(period, (edge,)):
-            number = f"({time} - {edge} - pmod({time} - {edge}, {period}L)) DIV {period}L"
-            return df.withColumn(names.SLICE, F.expr(number))
+            return df.withColumn(names.SLICE, F.expr(_floor_div(f"{time} - {edge}L", period)))
         case Periodic(period, edges):
-            df = df.withColumn("__phase", F.expr(f"CAST(pmod({time}, {period}L) AS DOUBLE)"))
-            df = place(df, [Search("__phase", "__phase_place", INTEGER, edges)])
-            periods = f"({time} - pmod({time}, {period}L)) DIV {period}L"
-            number = f"({periods}) * {len(edges)}L + __phase_place - 1"
+            # Before a period's first edge there is the last slice of the period before.
+            before = 0 if edges[0] == 0 else 1
+            borders = (*([0] * before), *edges, period)
+            df = _place(df, f"pmod({time}, {period}L)", borders, slices.pane)
+            number = f"{_floor_div(time, period)} * {len(edges)}L + __place - {1 + before}"
             return df.withColumn(names.SLICE, F.expr(number))
         case Horizon(edges, pane, origin):
-            df = df.withColumn("__instant", F.expr(f"CAST({time} AS DOUBLE)"))
-            df = place(df, [Search("__instant", "__instant_place", INTEGER, edges)])
-            inside = f"__instant_place BETWEEN 1 AND {len(edges) - 1}"
-            panes = f"({time} - {origin} - pmod({time} - {origin}, {pane}L)) DIV {pane}L"
-            number = f"IF({inside}, 2L * (__instant_place - 1), 2L * ({panes}) + 1)"
+            df = _place(df, time, edges, pane)
+            beyond = f"2L * {_floor_div(f'{time} - {origin}L', pane)} + 1"
+            number = f"IF(__place IS NULL, {beyond}, 2L * (__place - 1))"
             return df.withColumn(names.SLICE, F.expr(number))
+
+
+def _place(df: DataFrame, value: str, edges: tuple[int, ...], pane: int) -> DataFrame:
+    """Add `__place`: how many edges are <= the value; NULL before the first and after the last.
+
+    Edges lie on borders of panes, so the pane's number leads to the place in one step, unless
+    panes are so short that the list of them would be long.
+    """
+    first, last = edges[0], edges[-1]
+    panes = (last - first) // pane
+    if panes <= _LISTED_PANES:
+        starts = np.arange(first, last, pane, dtype=np.int64)
+        places = np.searchsorted(np.asarray(edges), starts, side="right")
+        # JSON is how Spark reads a long list of constants fastest.
+        table = f"from_json('{json.dumps(places.tolist())}', 'array<int>')"
+        number = _floor_div(f"{value} - {first}L", pane)
+        inside = f"{value} >= {first}L AND {value} < {last}L"
+        found = f"IF({inside}, get({table}, CAST({number} AS INT)), NULL)"
+        return df.withColumn("__place", F.expr(found))
+    df = df.withColumn("__instant", F.expr(f"CAST({value} AS DOUBLE)"))
+    df = place(df, [Search("__instant", "__found", INTEGER, edges)])
+    inside = f"__found BETWEEN 1 AND {len(edges) - 1}"
+    return df.withColumn("__place", F.expr(f"IF({inside}, __found, NULL)"))
+
+
+def _floor_div(value: str, divisor: int) -> str:
+    """Division that rounds down, also before 1970."""
+    return f"(({value} - pmod({value}, {divisor}L)) DIV {divisor}L)"
 
 
 def _cell_in(grid: Grid, tree: Tree) -> str:

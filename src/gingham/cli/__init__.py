@@ -1,0 +1,1 @@
+"""The command line: workload files in, plans and answers out."""

@@ -1,0 +1,29 @@
+"""`gingham example`: a small data set and workload files to start from."""
+
+from importlib.resources import as_file, files
+from pathlib import Path
+from shutil import copyfile
+
+from gingham.cli.market import TABLES, write_market
+from gingham.cli.show import progress
+from gingham.cli.start import start
+from gingham.core.errors import WorkloadError
+
+WORKLOADS = ("trades.yaml", "trades.sql")
+ROWS = 20_000
+
+
+def write_example(folder: Path) -> None:
+    """Write an hour of trades into folder/data, and workloads over it beside that."""
+    if folder.is_file() or (folder.is_dir() and any(folder.iterdir())):
+        raise WorkloadError(
+            f"{folder} is not empty", "nothing of yours is overwritten", "a new folder"
+        )
+    spark = start()
+    (folder / "data").mkdir(parents=True)
+    with progress() as bars:
+        task = bars.add_task(f"writing {ROWS:,} trades", total=len(TABLES))
+        write_market(spark, folder / "data", ROWS, lambda: bars.advance(task))
+    for name in WORKLOADS:
+        with as_file(files("gingham.cli") / "example" / name) as written:
+            copyfile(written, folder / name)

@@ -1,0 +1,92 @@
+"""A workload becomes a loom: files are opened, queries are added, all complaints are kept."""
+
+import re
+from collections.abc import Callable
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+
+from gingham.cli.outline import Problems
+from gingham.cli.workload import Source, StreamSource, TableSource, Workload
+from gingham.core.errors import GinghamError, WorkloadError
+from gingham.loom import Loom
+
+# Not all that goes wrong in a job reaches Python as an error of PySpark's.
+SPARK_ERRORS = (PySparkException, Py4JError)
+
+
+def load(
+    workload: Workload,
+    problems: Problems,
+    spark: SparkSession,
+    step: Callable[[], object] = lambda: None,
+) -> Loom:
+    """Open what can be opened, add what can be added; `step` is called after each query."""
+    loom = Loom(spark)
+    unreadable: list[str] = []
+    for known in (*([workload.stream] if workload.stream else []), *workload.tables):
+        source = known.source
+        try:
+            _register(loom, known)
+        except GinghamError as error:
+            problems.note(source.line, error)
+            unreadable.append(source.name)
+        except SPARK_ERRORS as error:
+            problems.note(source.line, _unreadable(source, error))
+            unreadable.append(source.name)
+
+    for query in workload.queries:
+        # A query over what could not be opened would only repeat that complaint.
+        if workload.stream and not _mentions(query.sql, unreadable):
+            try:
+                # Pushed down to its own line: places in errors are places in the file.
+                loom.add("\n" * (query.line - 1) + query.sql, name=query.name)
+            except GinghamError as error:
+                problems.note(query.line, error)
+        step()
+    return loom
+
+
+def spark_says(error: Exception) -> str:
+    r"""All that Spark's messages say, without their codes and without the traces between them.
+
+    >>> spark_says(Exception("at call: [READ] Error in x.csv. SQLSTATE: KD1\n  Caused by: [NAN] many"))
+    'Error in x.csv. many'
+    """
+    coded = re.findall(r"\[[A-Z][\w.]+\] (.+?)(?:\s*SQLSTATE: .*)?$", str(error), re.MULTILINE)
+    return " ".join(dict.fromkeys(coded)) or str(error).strip().partition("\n")[0]
+
+
+def _register(loom: Loom, known: StreamSource | TableSource) -> None:
+    rows = _open(loom.spark, known.source)
+    match known:
+        case StreamSource(source, time, watermark):
+            loom.stream(source.name, rows, time=time, watermark=watermark)
+        case TableSource(source, key):
+            loom.table(source.name, rows, key=key)
+
+
+def _open(spark: SparkSession, source: Source) -> DataFrame:
+    reader = spark.read.format(source.format)
+    if source.schema:
+        reader = reader.schema(source.schema)
+    if source.format in ("csv", "json"):
+        # A value that does not fit the schema is an error, not a NULL.
+        reader = reader.option("mode", "FAILFAST")
+    if source.format == "csv":
+        # The first line holds the names, and other names than the schema's are an error.
+        reader = reader.option("header", True).option("enforceSchema", False)
+    return reader.load(source.path)
+
+
+def _unreadable(source: Source, error: Exception) -> GinghamError:
+    return WorkloadError(
+        f"{source.name!r} cannot be read as {source.format} from {source.path}",
+        spark_says(error),
+        "a path, relative to the workload file, where such files are",
+    )
+
+
+def _mentions(sql: str, names: list[str]) -> bool:
+    return any(re.search(rf"\b{re.escape(name)}\b", sql, re.IGNORECASE) for name in names)

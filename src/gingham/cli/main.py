@@ -1,0 +1,151 @@
+"""The command `gingham`."""
+
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import click
+
+from gingham.core.errors import GinghamError
+
+# Each is a module of gingham.bench with a function `run`.
+BENCHES = ("share",)
+
+_FILE = click.argument("file", type=click.Path(path_type=Path))
+
+
+class _Gingham(click.Group):
+    """Shows errors that the user can mend without a trace of where they were raised."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except* GinghamError as found:
+            from gingham.cli.show import show_errors
+
+            show_errors(error for error in found.exceptions if isinstance(error, GinghamError))
+        return ctx.exit(1)
+
+
+@click.group(cls=_Gingham, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="gingham")
+def cli() -> None:
+    """Run many windowed aggregate queries over one stream as one Spark pipeline.
+
+    \b
+    gingham demo                     see what sharing is worth
+    gingham example market           write a small data set and a workload file
+    gingham run market/trades.yaml   run it
+
+    A workload file is YAML (stream, tables, queries, sink) or plain SQL with a line
+    "-- name: ..." before each query; gingham example writes one of each.
+    """  # noqa: D301  (\b keeps click from joining lines)
+
+
+@cli.command(short_help="See what sharing is worth.")
+@click.option("--rows", type=click.IntRange(min=1), default=1_180_000, show_default=True)
+@click.option(
+    "--queries", type=click.IntRange(min=1), default=256, show_default=True, help="A square number."
+)
+def demo(rows: int, queries: int) -> None:
+    """Share 256 queries over an hour of trades, and compare with running them alone."""
+    from gingham.cli.demo import demo
+
+    demo(rows, queries)
+
+
+@cli.command(short_help="Write a small data set and workload files.")
+@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+def example(folder: Path) -> None:
+    """Write a small data set and workload files into the new folder DIR."""
+    from gingham.cli.example import WORKLOADS, write_example
+
+    write_example(folder)
+    for name in WORKLOADS:
+        click.echo(f"gingham run {folder / name}")
+
+
+@cli.command(short_help="Check a workload file; report all errors.")
+@_FILE
+def check(file: Path) -> None:
+    """Check a workload file against its data, without running it; report all errors."""
+    from gingham.cli.run import prepare
+
+    workload, problems, loom = prepare(file)
+    problems.raise_any()
+    assert workload.stream is not None  # else there would be a problem
+    click.echo(f"ok: {len(loom.queries)} queries over {workload.stream.source.name}")
+
+
+@cli.command(short_help="Show what queries share, and why not more.")
+@_FILE
+def plan(file: Path) -> None:
+    """Show what the queries of a workload file share, and why something is not shared."""
+    from gingham.cli.run import prepare
+
+    _, problems, loom = prepare(file)
+    problems.raise_any()
+    click.echo(loom.explain())
+
+
+@cli.command(short_help="Run all queries of a workload file.")
+@_FILE
+@click.option("--output", metavar="DIR", help="Write answers here, a folder for each query.")
+@click.option(
+    "--format", "form", type=click.Choice(["parquet", "csv"]), help="What to write; else Parquet."
+)
+@click.option("--overwrite", is_flag=True, help="Replace the answers of an earlier run.")
+@click.option(
+    "--show", type=click.IntRange(min=0), default=5, show_default=True, help="Rows of each answer."
+)
+@click.pass_context
+def run(
+    ctx: click.Context,
+    file: Path,
+    output: str | None,
+    form: str | None,
+    show: int,
+    *,
+    overwrite: bool,
+) -> None:
+    """Run all queries of a workload file in one pass over its stream."""
+    from gingham.cli.run import run
+
+    if not run(file, output, form, show, overwrite=overwrite):
+        ctx.exit(1)
+
+
+@cli.command(short_help="Measure sharing against doing without it.")
+@click.argument("name", metavar="NAME")
+@click.option("--quick", is_flag=True, help="Few rows, small workloads, one repetition.")
+@click.option("--json", "json_path", metavar="FILE", help="Write every number to a file.")
+@click.option("--plot", "plot_path", metavar="FILE", help="Draw a plot.")
+@click.option("--rows", type=click.IntRange(min=1), help="Rows of the stream.")
+def bench(
+    name: str, json_path: str | None, plot_path: str | None, rows: int | None, *, quick: bool
+) -> None:
+    """Measure sharing against the ways to do without it; NAME is: share."""
+    if name not in BENCHES:
+        raise GinghamError(
+            f"there is no benchmark {name!r}", "its name is none of ours", ", ".join(BENCHES)
+        )
+    # Asked before measuring: a plot that fails after ten minutes helps nobody.
+    missing = [m for m in ("duckdb", "matplotlib") if find_spec(m) is None]
+    if missing:
+        raise GinghamError(
+            f"{' and '.join(missing)} cannot be imported",
+            "benchmarks compare with DuckDB and draw with Matplotlib",
+            "pip install 'gingham[bench]'",
+        )
+    from gingham.cli.start import start
+
+    options = {} if rows is None else {"rows": rows}
+    import_module(f"gingham.bench.{name}").run(
+        quick=quick, json_path=json_path, plot_path=plot_path, spark=start(), **options
+    )
+
+
+def main() -> None:
+    """Run the command."""
+    cli(prog_name="gingham")

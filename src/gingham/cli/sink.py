@@ -1,0 +1,41 @@
+"""Answers to files: a folder per query."""
+
+from pathlib import Path
+
+import pyarrow.csv
+import pyarrow.parquet
+
+from gingham.cli.workload import Sink, is_local
+from gingham.core.errors import WorkloadError
+from gingham.spark.answers import Answers
+
+
+def refuse_old_answers(sink: Sink, names: tuple[str, ...]) -> None:
+    """Stop before the run if it would overwrite what somebody may still need."""
+    old = [name for name in names if is_local(sink.path) and (Path(sink.path) / name).exists()]
+    if old:
+        listed = ", ".join(old[:3]) + (", ..." if len(old) > 3 else "")
+        raise WorkloadError(
+            f"{sink.path} has answers already",
+            f"there is {listed}",
+            "--overwrite, or another folder: --output DIR",
+        )
+
+
+def write_answer(answers: Answers, name: str, sink: Sink) -> None:
+    """Write one answer, in place of an older one."""
+    if name in answers.statistics.in_executors or not is_local(sink.path):
+        answers[name].write.mode("overwrite").option("header", True).format(sink.format).save(
+            f"{sink.path}/{name}"
+        )
+        return
+    # A Spark job for each of a thousand small answers would take longer than answering.
+    folder = Path(sink.path) / name
+    folder.mkdir(parents=True, exist_ok=True)
+    for old in folder.glob("part-*"):
+        old.unlink()
+    table, file = answers.arrow(name), folder / f"part-0.{sink.format}"
+    if sink.format == "csv":
+        pyarrow.csv.write_csv(table, file)
+    else:
+        pyarrow.parquet.write_table(table, file)

@@ -1,0 +1,105 @@
+"""Workloads as plain SQL, with comments that name the queries and what they read.
+
+-- stream: trades path=data/trades time=ts
+-- table: listing path=data/listing key=symbol
+-- name: large
+SELECT count(*) AS n FROM trades WHERE vol > 1000 GROUP BY window(ts, '5 minutes');
+"""
+
+import re
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from gingham.cli.outline import Entry, NamedQuery, Outline, Problems
+
+_HEADING = re.compile(r"\s*--\s*(stream|table|sink|name)\s*:(.*)", re.IGNORECASE)
+_SHAPES = {
+    "stream": "-- stream: trades path=data/trades time=ts",
+    "table": "-- table: listing path=data/listing key=symbol",
+    "sink": "-- sink: path=answers format=parquet",
+}
+
+
+def read_sql(text: str, problems: Problems) -> Outline:
+    """Find streams, tables, queries and sinks in SQL with comments."""
+    outline = Outline()
+    places = {"stream": outline.streams, "table": outline.tables, "sink": outline.sinks}
+    for section in _sections(text):
+        if section.kind in places:
+            places[section.kind].extend(_entry(section, problems))
+        outline.queries.extend(_query(section, problems))
+    return outline
+
+
+@dataclass(frozen=True, slots=True)
+class _Section:
+    """A heading such as `-- name: large`, and the lines up to the next one."""
+
+    line: int
+    kind: str
+    rest: str
+    body: list[str] = field(default_factory=list[str])
+
+
+def _sections(text: str) -> list[_Section]:
+    sections = [_Section(0, "", "")]
+    for line, content in enumerate(text.splitlines(), 1):
+        heading = _HEADING.fullmatch(content)
+        if heading:
+            sections.append(_Section(line, heading[1].lower(), heading[2].strip()))
+        else:
+            sections[-1].body.append(content)
+    return sections
+
+
+def _entry(section: _Section, problems: Problems) -> Iterator[Entry]:
+    """`trades path=data/trades time=ts`: a name, except for a sink, then fields."""
+    kind, line = section.kind, section.line
+    try:
+        words = shlex.split(section.rest)
+    except ValueError as error:
+        problems.add(line, f"{kind}: {section.rest}", str(error).lower(), _SHAPES[kind])
+        return
+    fields: dict[str, str] = {}
+    for place, word in enumerate(words):
+        name, equals, value = word.partition("=")
+        if equals:
+            fields[name] = value
+        elif place == 0 and kind != "sink":
+            fields["name"] = word
+        else:
+            problems.add(
+                line,
+                f"{word!r} in a {kind}",
+                "fields are written name=value, with quotes around a value that has spaces",
+                _SHAPES[kind],
+            )
+    yield Entry(line, fields)
+
+
+def _query(section: _Section, problems: Problems) -> Iterator[NamedQuery]:
+    """The query below a name; below anything else stand comments only."""
+    name = section.rest if section.kind == "name" else ""
+    said = [i for i, line in enumerate(section.body) if not _is_comment(line)]
+    if name and said:
+        sql = "\n".join(section.body[said[0] :]).rstrip()
+        yield NamedQuery(name, sql.removesuffix(";"), section.line + 1 + said[0])
+    elif said:
+        problems.add(
+            section.line + 1 + said[0],
+            f"SQL without a name: {section.body[said[0]].strip()}",
+            "answers are found by name",
+            "-- name: big_caps, on the line before",
+        )
+    elif section.kind == "name":
+        problems.add(
+            section.line,
+            f"query {name!r} has no SQL",
+            "a query is a name and a SELECT",
+            "SELECT ... on the lines after its name",
+        )
+
+
+def _is_comment(line: str) -> bool:
+    return not line.strip() or line.lstrip().startswith("--")

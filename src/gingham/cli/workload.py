@@ -1,0 +1,252 @@
+"""Workload files: what a stream is read from, what it is joined with, what is asked of it."""
+
+import difflib
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from gingham.cli.outline import Entry, NamedQuery, Outline, Problems
+from gingham.cli.sql_file import read_sql
+from gingham.cli.yaml_file import read_yaml
+from gingham.core.errors import GinghamError, WorkloadError
+from gingham.core.time import parse_duration
+
+SOURCES = ("parquet", "csv", "json")
+SINKS = ("parquet", "csv")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Files that Spark reads as one table."""
+
+    name: str
+    path: str
+    format: str
+    schema: str | None
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class StreamSource:
+    """What queries read FROM."""
+
+    source: Source
+    time: str
+    watermark: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class TableSource:
+    """What rows are looked up in by its key."""
+
+    source: Source
+    key: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Sink:
+    """Where answers go: a folder with one folder per query."""
+
+    path: str
+    format: str
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """What a file asks for, as far as it can be understood."""
+
+    stream: StreamSource | None
+    tables: tuple[TableSource, ...]
+    queries: tuple[NamedQuery, ...]
+    sink: Sink | None
+
+
+def read(file: Path) -> tuple[Workload, Problems]:
+    """Read a workload file; what is wrong with it is collected, not raised."""
+    reader = _readers.get(file.suffix.lower())
+    if reader is None:
+        raise WorkloadError(
+            f"{file}: {file.suffix or 'no ending'} is no kind of workload file",
+            "the ending says how to read it",
+            f"a name that ends in {', '.join(_readers)}",
+        )
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        instead = "the path of a workload file; gingham example DIR writes one to start from"
+        raise WorkloadError(f"{file} cannot be read", str(why), instead) from None
+    problems = Problems(str(file))
+    outline = reader(text, problems)
+    if outline is None:
+        return Workload(None, (), (), None), problems
+    return _Reading(file.parent, outline, problems).workload(), problems
+
+
+def is_local(path: str) -> bool:
+    """Say whether it is a path of this machine, not one such as s3://bucket/trades."""
+    # Two letters at least: C:/trades is a local path.
+    return re.match(r"[A-Za-z][\w+.-]+:/", path) is None
+
+
+_readers: dict[str, Callable[[str, Problems], Outline | None]] = {
+    ".yaml": read_yaml,
+    ".yml": read_yaml,
+    ".sql": read_sql,
+}
+
+
+class _Reading:
+    """Checks an outline and makes values of it; paths are relative to the file's folder."""
+
+    def __init__(self, folder: Path, outline: Outline, problems: Problems) -> None:
+        self.folder = folder
+        self.outline = outline
+        self.problems = problems
+
+    def workload(self) -> Workload:
+        outline = self.outline
+        tables = [self._table(entry) for entry in outline.tables]
+        return Workload(
+            stream=self._stream(),
+            tables=tuple(table for table in tables if table is not None),
+            queries=tuple(self._queries()),
+            sink=self._sink(),
+        )
+
+    def _stream(self) -> StreamSource | None:
+        if not self.outline.streams:
+            self.problems.add(
+                1,
+                "no stream",
+                "queries read from one",
+                "stream: {name: trades, path: data/trades, time: ts}, or in SQL "
+                "-- stream: trades path=data/trades time=ts",
+            )
+        entry = self._only(self.outline.streams, "stream")
+        fields = entry and self._fields(
+            entry, "stream", ("name", "path", "time"), ("format", "schema", "watermark")
+        )
+        if not entry or not fields:
+            return None
+        watermark = fields.get("watermark")
+        try:
+            parse_duration(watermark or "0 s")
+        except GinghamError as error:
+            self.problems.note(entry.line, error.about("watermark"))
+        source = self._source(entry, "stream", fields)
+        return source and StreamSource(source, fields["time"], watermark)
+
+    def _table(self, entry: Entry) -> TableSource | None:
+        fields = self._fields(entry, "table", ("name", "path", "key"), ("format", "schema"))
+        if not fields:
+            return None
+        keys = tuple(key.strip() for key in fields["key"].split(","))
+        source = self._source(entry, "table", fields)
+        return source and TableSource(source, keys)
+
+    def _sink(self) -> Sink | None:
+        entry = self._only(self.outline.sinks, "sink")
+        fields = entry and self._fields(entry, "sink", ("path",), ("format",))
+        if not entry or not fields:
+            return None
+        kind = self._format(entry, "sink", fields, SINKS)
+        return Sink(self._path(fields["path"]), kind) if kind else None
+
+    def _queries(self) -> Iterator[NamedQuery]:
+        seen: dict[str, int] = {}
+        for query in self.outline.queries:
+            if not re.fullmatch(r"\w[\w.-]*", query.name):
+                self.problems.add(
+                    query.line,
+                    f"{query.name!r} as the name of a query",
+                    "a name is the name of a folder too",
+                    "letters, digits, and _ - . between them",
+                )
+            elif query.name in seen:
+                self.problems.add(
+                    query.line,
+                    f"two queries named {query.name!r}",
+                    f"answers are found by name, and line {seen[query.name]} has it already",
+                    "another name",
+                )
+            else:
+                yield query
+            seen.setdefault(query.name, query.line)
+        if not seen:
+            self.problems.add(
+                1,
+                "no queries",
+                "there is nothing to answer",
+                "queries: {name: SELECT ...}, or in SQL a line -- name: ... before each SELECT",
+            )
+
+    def _only(self, entries: Sequence[Entry], kind: str) -> Entry | None:
+        for entry in entries[1:]:
+            self.problems.add(
+                entry.line,
+                f"a second {kind}",
+                f"a workload has one, and line {entries[0].line} has it already",
+                "a file of its own",
+            )
+        return entries[0] if entries else None
+
+    def _fields(
+        self, entry: Entry, kind: str, required: Sequence[str], optional: Sequence[str]
+    ) -> dict[str, str] | None:
+        """All fields as texts; nothing if one is missing that must be there."""
+        known = (*required, *optional)
+        for field in entry.fields:
+            if field not in known:
+                close = difflib.get_close_matches(field, known, n=1)
+                self.problems.add(
+                    entry.line,
+                    f"a {kind} has no field {field!r}",
+                    f"its fields are {', '.join(known)}",
+                    close[0] if close else f"without {field}",
+                )
+        missing = [field for field in required if not entry.fields.get(field)]
+        if missing:
+            self.problems.add(
+                entry.line,
+                f"a {kind} without {', '.join(missing)}",
+                f"{', '.join(required)} must be given",
+                ", ".join(f"{field}: ..." for field in missing),
+            )
+            return None
+        return {
+            field: value if isinstance(value, str) else ",".join(value)
+            for field, value in entry.fields.items()
+        }
+
+    def _source(self, entry: Entry, kind: str, fields: dict[str, str]) -> Source | None:
+        name, schema = fields["name"], fields.get("schema")
+        found = self._format(entry, f"{kind} {name!r}", fields, SOURCES)
+        if found in ("csv", "json") and not schema:
+            self.problems.add(
+                entry.line,
+                f"{kind} {name!r} without a schema",
+                f"{found} files do not say which types their columns have",
+                "schema: ts TIMESTAMP, symbol STRING, price DOUBLE",
+            )
+            return None
+        path = self._path(fields["path"])
+        return Source(name, path, found, schema, entry.line) if found else None
+
+    def _format(
+        self, entry: Entry, subject: str, fields: dict[str, str], known: Sequence[str]
+    ) -> str | None:
+        found = fields.get("format", known[0]).lower()
+        if found in known:
+            return found
+        self.problems.add(
+            entry.line,
+            f"{subject}: format {found!r}",
+            "it is none that Gingham knows",
+            f"format: one of {', '.join(known)}",
+        )
+        return None
+
+    def _path(self, path: str) -> str:
+        return str(self.folder / path) if is_local(path) else path

@@ -1,0 +1,126 @@
+"""Workloads as YAML.
+
+stream: {name: trades, path: data/trades, time: ts}
+tables:
+  - {name: listing, path: data/listing, key: symbol}
+queries:
+  large: SELECT count(*) AS n FROM trades WHERE vol > 1000 GROUP BY window(ts, '5 minutes')
+sink: {path: answers}
+"""
+
+from collections.abc import Iterator
+
+import yaml
+from yaml import MappingNode, Node, ScalarNode, SequenceNode
+
+from gingham.cli.outline import Entry, NamedQuery, Outline, Problems, Value
+
+_PARTS = ("stream", "tables", "queries", "sink")
+_SHAPE = "stream: {...}, tables: [...], queries: {name: SQL}, sink: {...}"
+
+
+def read_yaml(text: str, problems: Problems) -> Outline | None:
+    """Find streams, tables, queries and sinks in YAML; None if there is no sense in looking."""
+    try:
+        # Nodes, not values: they know their lines, and a key that stands twice is seen twice.
+        root = yaml.compose(text, Loader=yaml.SafeLoader)
+    except yaml.MarkedYAMLError as error:
+        line = _line(error.problem_mark) if error.problem_mark else 1
+        why = ", ".join(filter(None, (error.context, error.problem)))
+        problems.add(line, "this is no YAML", why or "it cannot be read", _SHAPE)
+        return None
+    except yaml.YAMLError as error:
+        problems.add(1, "this is no YAML", str(error).splitlines()[0], _SHAPE)
+        return None
+    if not isinstance(root, MappingNode):
+        problems.add(1, "no workload", "a workload file has named parts", _SHAPE)
+        return None
+
+    outline = Outline()
+    for key, node in _pairs(root):
+        match key.value:
+            case "stream":
+                outline.streams.extend(_entries([node], "stream", problems))
+            case "tables":
+                outline.tables.extend(_entries(_items(node), "table", problems))
+            case "queries":
+                outline.queries.extend(_queries(node, problems))
+            case "sink":
+                outline.sinks.extend(_entries([node], "sink", problems))
+            case other:
+                problems.add(
+                    _line(key.start_mark),
+                    f"there is no part {other!r}",
+                    f"the parts of a workload are {', '.join(_PARTS)}",
+                    _SHAPE,
+                )
+    return outline
+
+
+def _entries(nodes: list[Node], kind: str, problems: Problems) -> Iterator[Entry]:
+    for node in nodes:
+        line = _line(node.start_mark)
+        if not isinstance(node, MappingNode):
+            problems.add(
+                line, f"a {kind} without fields", "each field has a name", f"{kind}: {{path: ...}}"
+            )
+            continue
+        fields: dict[str, Value] = {}
+        for key, value in _pairs(node):
+            match value:
+                case ScalarNode():
+                    # `path:` with nothing behind it is as good as no path at all.
+                    fields |= {} if _is_null(value) else {key.value: value.value}
+                case SequenceNode():
+                    fields[key.value] = tuple(str(item.value) for item in value.value)
+                case _:
+                    problems.add(
+                        _line(key.start_mark),
+                        f"{key.value} of a {kind} has fields of its own",
+                        "a field is a text, or a list of texts",
+                        f"{key.value}: text",
+                    )
+        yield Entry(line, fields)
+
+
+def _queries(node: Node, problems: Problems) -> Iterator[NamedQuery]:
+    """Queries as a mapping `name: SQL`, or as a list of `{name: ..., sql: ...}`."""
+    named: list[tuple[str, Node | None, int]] = []
+    if isinstance(node, MappingNode):
+        named = [(key.value, value, _line(key.start_mark)) for key, value in _pairs(node)]
+    else:
+        for item in _items(node):
+            pairs = _pairs(item) if isinstance(item, MappingNode) else []
+            found = {key.value: value for key, value in pairs}
+            name = found.get("name")
+            known = name.value if isinstance(name, ScalarNode) else ""
+            named.append((known, found.get("sql"), _line(item.start_mark)))
+    for name, sql, line in named:
+        if name and isinstance(sql, ScalarNode) and not _is_null(sql):
+            # The text of a block starts on the line after its bar.
+            yield NamedQuery(name, sql.value, _line(sql.start_mark) + (sql.style in ("|", ">")))
+        else:
+            problems.add(
+                line,
+                f"query {name!r} has no SQL" if name else "a query without a name",
+                "a query is a name and a SELECT",
+                "queries: {name: SELECT ...} or queries: [{name: ..., sql: SELECT ...}]",
+            )
+
+
+def _pairs(node: MappingNode) -> list[tuple[ScalarNode, Node]]:
+    return [(key, value) for key, value in node.value if isinstance(key, ScalarNode)]
+
+
+def _items(node: Node) -> list[Node]:
+    if isinstance(node, SequenceNode):
+        return list(node.value)
+    return [] if _is_null(node) else [node]
+
+
+def _is_null(node: Node) -> bool:
+    return node.tag == "tag:yaml.org,2002:null"
+
+
+def _line(mark: yaml.Mark) -> int:
+    return mark.line + 1

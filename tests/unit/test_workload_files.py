@@ -1,0 +1,238 @@
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+from gingham.cli.outline import NamedQuery
+from gingham.cli.start import find_java, require_java
+from gingham.cli.workload import Sink, Source, StreamSource, TableSource, is_local, read
+from gingham.core.errors import GinghamError, WorkloadError
+
+SELECT = "SELECT count(*) AS n FROM trades GROUP BY window(ts, '5 minutes')"
+
+YAML = f"""\
+stream:
+  name: trades
+  path: data/trades
+  time: ts
+  watermark: 10 seconds
+tables:
+  - {{name: listing, path: s3://bucket/listing, key: [symbol, day]}}
+queries:
+  one: {SELECT}
+  two: |
+    SELECT count(*) AS n
+    FROM trades
+    GROUP BY window(ts, '5 minutes')
+sink: {{path: answers, format: csv}}
+"""
+
+SQL = f"""\
+-- Two queries.
+-- stream: trades path=data/trades time=ts watermark="10 seconds"
+-- table: listing path=s3://bucket/listing key=symbol,day
+-- sink: path=answers format=csv
+
+-- name: one
+-- counts
+{SELECT};
+
+-- name: two
+
+SELECT count(*) AS n
+FROM trades -- all of them
+GROUP BY window(ts, '5 minutes')
+"""
+
+
+def written(folder: Path, text: str, name: str = "w.yaml") -> Path:
+    file = folder / name
+    file.write_text(text, encoding="utf-8")
+    return file
+
+
+def complaints(folder: Path, text: str, name: str = "w.yaml") -> list[str]:
+    """What is wrong, without the folder: line and first part of each error."""
+    _, problems = read(written(folder, text, name))
+    return [error.what.removeprefix(f"{folder / name}:") for error in problems.errors]
+
+
+@pytest.mark.parametrize(("text", "name"), [(YAML, "w.yaml"), (YAML, "w.yml"), (SQL, "w.sql")])
+def test_yaml_and_sql_say_the_same(tmp_path, text, name):
+    workload, problems = read(written(tmp_path, text, name))
+    assert problems.errors == []
+    assert workload.stream is not None
+    line = workload.stream.source.line
+    source = Source("trades", str(tmp_path / "data/trades"), "parquet", None, line)
+    assert workload.stream == StreamSource(source, "ts", "10 seconds")
+    [table] = workload.tables
+    source = Source("listing", "s3://bucket/listing", "parquet", None, table.source.line)
+    assert table == TableSource(source, ("symbol", "day"))
+    assert [query.name for query in workload.queries] == ["one", "two"]
+    assert workload.queries[0].sql == SELECT
+    assert workload.sink == Sink(str(tmp_path / "answers"), "csv")
+
+
+@pytest.mark.parametrize(("text", "name"), [(YAML, "w.yaml"), (SQL, "w.sql")])
+def test_a_query_knows_the_line_on_which_its_sql_starts(tmp_path, text, name):
+    workload, _ = read(written(tmp_path, text, name))
+    lines = text.splitlines()
+    for query in workload.queries:
+        assert query.sql.splitlines()[0].strip() in lines[query.line - 1]
+
+
+def test_queries_may_be_a_list(tmp_path):
+    text = f"""\
+stream: {{name: trades, path: data, time: ts}}
+queries:
+  - name: one
+    sql: {SELECT}
+  - {{name: two, sql: SELECT 2}}
+"""
+    workload, problems = read(written(tmp_path, text))
+    assert problems.errors == []
+    assert workload.queries == (NamedQuery("one", SELECT, 4), NamedQuery("two", "SELECT 2", 5))
+
+
+def test_the_example_in_the_repository_is_the_one_that_is_installed(tmp_path):
+    examples = Path(__file__).parents[2] / "examples"
+    for name in ("trades.yaml", "trades.sql"):
+        text = (examples / name).read_text(encoding="utf-8")
+        assert text == (files("gingham.cli") / "example" / name).read_text(encoding="utf-8")
+        assert complaints(tmp_path, text, name) == []
+
+
+def test_everything_that_is_wrong_is_said_at_once_in_the_order_of_the_file(tmp_path):
+    text = """\
+stream: {name: trades, pth: data, watermark: soon}
+tables:
+  - {name: a, path: a, key: k, format: avro}
+  - {name: b, path: b, key: k, format: csv}
+  - text
+queries:
+  one: SELECT 1
+  one: SELECT 2
+  two:
+  a/b: SELECT 3
+sinks: {path: here}
+sink: {format: xml, path: here}
+"""
+    assert complaints(tmp_path, text) == [
+        "1: a stream has no field 'pth'",
+        "1: a stream without path, time",
+        "3: table 'a': format 'avro'",
+        "4: table 'b' without a schema",
+        "5: a table without fields",
+        "8: two queries named 'one'",
+        "9: query 'two' has no SQL",
+        "10: 'a/b' as the name of a query",
+        "11: there is no part 'sinks'",
+        "12: sink: format 'xml'",
+    ]
+
+
+def test_so_it_is_in_sql(tmp_path):
+    text = """\
+SELECT 0;
+-- stream: trades path=data time ts
+-- stream: quotes path=data time=ts
+-- table: listing path='data key=symbol
+-- name: one
+-- name: two
+SELECT 1;
+-- name: two
+SELECT 2;
+-- sink: answers
+"""
+    assert complaints(tmp_path, text, "w.sql") == [
+        "1: SQL without a name: SELECT 0;",
+        "2: 'time' in a stream",
+        "2: 'ts' in a stream",
+        "2: a stream without time",
+        "3: a second stream",
+        "4: table: listing path='data key=symbol",
+        "5: query 'one' has no SQL",
+        "9: two queries named 'two'",
+        "10: 'answers' in a sink",
+        "10: a sink without path",
+    ]
+
+
+def test_every_complaint_has_a_reason_and_a_way_out(tmp_path):
+    _, problems = read(written(tmp_path, "stream: {name: trades, pth: data, time: ts}"))
+    assert all(error.why and error.instead for error in problems.errors)
+    assert problems.errors[0].instead == "path"
+
+
+def test_problems_are_raised_together_or_not_at_all(tmp_path):
+    _, problems = read(written(tmp_path, YAML))
+    problems.raise_any()
+    _, problems = read(written(tmp_path, "queries: {one: SELECT 1, 'two 2': SELECT 2}"))
+    with pytest.raises(ExceptionGroup) as found:
+        problems.raise_any()
+    assert len(found.value.exceptions) == 2
+    assert all(isinstance(error, WorkloadError) for error in found.value.exceptions)
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "found"),
+    [
+        ("", "w.yaml", ["1: no workload"]),
+        ("- a", "w.yaml", ["1: no workload"]),
+        ("stream: {name: trades\nqueries: [", "w.yaml", ["2: this is no YAML"]),
+        ("stream:\n\tname: t", "w.yaml", ["2: this is no YAML"]),
+        ("", "w.sql", ["1: no stream", "1: no queries"]),
+    ],
+)
+def test_what_is_no_workload_says_so(tmp_path, text, name, found):
+    assert complaints(tmp_path, text, name) == found
+
+
+def test_a_file_that_cannot_be_read_is_an_error_at_once(tmp_path):
+    with pytest.raises(WorkloadError, match="No such file"):
+        read(tmp_path / "none.yaml")
+    with pytest.raises(WorkloadError, match=r"no kind of workload file"):
+        read(written(tmp_path, YAML, "w.toml"))
+    (tmp_path / "w.sql").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(WorkloadError, match="not UTF-8"):
+        read(tmp_path / "w.sql")
+
+
+@pytest.mark.parametrize("path", ["data", "./a:b/c", "/data", "C:/data", "*.parquet"])
+def test_a_local_path_is_relative_to_the_file(path):
+    assert is_local(path)
+
+
+@pytest.mark.parametrize("path", ["s3://bucket/data", "hdfs:///data", "file:/data"])
+def test_a_path_with_a_scheme_stays_as_it_is(path):
+    assert not is_local(path)
+
+
+def test_without_java_the_error_names_what_to_install(tmp_path, monkeypatch):
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert find_java() is None
+    with pytest.raises(GinghamError, match="openjdk"):
+        require_java()
+    monkeypatch.setenv("JAVA_HOME", "/nowhere")
+    with pytest.raises(GinghamError, match="JAVA_HOME is /nowhere"):
+        require_java()
+
+
+@pytest.mark.parametrize(
+    ("script", "what"),
+    [
+        ("echo 'openjdk version \"11.0.2\"' >&2", "is Java 11"),
+        ("echo broken >&2; exit 1", "does not run"),
+    ],
+)
+def test_a_java_that_spark_cannot_use_is_refused_before_it_starts(
+    tmp_path, monkeypatch, script, what
+):
+    java = tmp_path / "bin" / "java"
+    java.parent.mkdir()
+    java.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
+    java.chmod(0o755)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    with pytest.raises(GinghamError, match=what):
+        require_java()
