@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,8 +21,8 @@ from gingham.plan.tree import Plan
 from gingham.spark.alone import alone
 from gingham.spark.answers import Answers
 from gingham.spark.check import Unsafe, check
-from gingham.spark.enrich import enrich
-from gingham.spark.run import MOST_SHARDS_ON_DRIVER, run
+from gingham.spark.enrich import Lookup, enrich
+from gingham.spark.run import MOST_SHARDS_ON_DRIVER, first_instant, run
 from gingham.spark.session import is_ansi, session
 from gingham.sql import parse
 from gingham.sql.safe import CannotBeMadeSafe, safe
@@ -40,7 +41,7 @@ class Loom:
     def __init__(self, spark: SparkSession | None = None) -> None:
         self.spark = spark or session()
         self._streams: dict[str, _Source] = {}
-        self._tables: dict[str, tuple[Table, DataFrame]] = {}
+        self._tables: dict[str, tuple[Table, Lookup]] = {}
         self._queries: dict[str, BoundQuery] = {}
         self._enriched_by: dict[object, DataFrame] = {}
 
@@ -49,7 +50,9 @@ class Loom:
         """The names of all queries, in the order in which they were added."""
         return tuple(self._queries)
 
-    def stream(self, name: str, rows: DataFrame, *, time: str, watermark: str | None = None) -> Loom:
+    def stream(
+        self, name: str, rows: DataFrame, *, time: str, watermark: str | None = None
+    ) -> Loom:
         """Register the DataFrame that queries read FROM, and the column that holds its time."""
         self._refuse_name(name)
         columns = {f.name: f.dataType.simpleString() for f in rows.schema.fields}
@@ -80,9 +83,11 @@ class Loom:
                 "a table is looked up by its key",
                 f"key=... with one of {', '.join(columns)}",
             )
-        known = [F.col(quoted(k)) for k in keys]
-        present = rows.where(" AND ".join(f"{quoted(k)} IS NOT NULL" for k in keys))
-        twice = present.groupBy(*known).count().where("count > 1").first()
+        # How often each key occurs, in one pass: the table's size, and whether a key comes twice.
+        each = rows.groupBy(*(F.col(quoted(k)) for k in keys)).count()
+        known = " AND ".join(f"{quoted(k)} IS NOT NULL" for k in keys)
+        repeated = F.expr(f"CASE WHEN {known} AND count > 1 THEN struct(*) END")
+        size, twice = each.agg(F.sum("count"), F.first(repeated, ignorenulls=True)).collect()[0]
         if twice is not None:
             value = ", ".join(f"{k} = {twice[k]!r}" for k in keys)
             raise CatalogError(
@@ -90,7 +95,8 @@ class Loom:
                 f"{value} stands in {twice['count']} rows, so a lookup would multiply rows",
                 f"rows.dropDuplicates({list(keys)}), or a key of more columns",
             )
-        self._tables[name.lower()] = (Table(name, columns, keys), rows)
+        lookup = Lookup(rows, keys, size or 0)
+        self._tables[name.lower()] = (Table(name, columns, keys), lookup)
         return self
 
     def add(self, sql: str, *, name: str | None = None) -> str:
@@ -140,8 +146,16 @@ class Loom:
             plan = self.plan(stream)
             source = self._source(stream)
             enriched = enrich(source.rows, self._lookups, plan.joins, plan.columns)
+            around = functools.partial(first_instant, source.rows, source.info.time)
             parts.append(
-                run(self.spark, plan, enriched, source.info.time, most_on_driver=most_on_driver)
+                run(
+                    self.spark,
+                    plan,
+                    enriched,
+                    source.info.time,
+                    around,
+                    most_on_driver=most_on_driver,
+                )
             )
         return Answers.combined(self.spark, parts, self.queries)
 
@@ -178,8 +192,8 @@ class Loom:
         return self._enriched_by[name]
 
     @property
-    def _lookups(self) -> dict[str, tuple[DataFrame, tuple[str, ...]]]:
-        return {table.name: (rows, table.key) for table, rows in self._tables.values()}
+    def _lookups(self) -> dict[str, Lookup]:
+        return {table.name: lookup for table, lookup in self._tables.values()}
 
     def _source(self, stream: str | None) -> _Source:
         if stream is None and len(self._streams) == 1:

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from sqlglot import exp, parse_one
 
 from gingham.testing import reference
-from gingham.testing.expressions import EXACT, INTEGERS, Scalar, Type, bind, parse_type
+from gingham.testing.expressions import Scalar, bind
+from gingham.testing.values import EXACT, INTEGERS, Type, parse_type
 
 STREAM, TABLE, TIME = "t", "dim", "ts"
 Texts = st.SearchStrategy[str]

@@ -50,7 +50,6 @@ def test_finals_in_executors_equal_the_reference(spark: SparkSession, case: Case
 @settings(max_examples=10, suppress_health_check=_FIXTURES)
 @given(case=cases(max_queries=3, max_rows=20))
 def test_the_session_time_zone_moves_no_window(spark: SparkSession, zone: str, case: Case):
-    utc = spark.conf.get("spark.sql.session.timeZone")
     spark.conf.set("spark.sql.session.timeZone", zone)
     try:
         loom = _loom(spark, case)
@@ -59,7 +58,7 @@ def test_the_session_time_zone_moves_no_window(spark: SparkSession, zone: str, c
             alone = loom.alone(name).toArrow().to_pylist()
             assert_same(alone, answers.arrow(name).to_pylist(), query=name)
     finally:
-        spark.conf.set("spark.sql.session.timeZone", utc)
+        spark.conf.set("spark.sql.session.timeZone", "UTC")
 
 
 def _loom(spark: SparkSession, case: Case) -> Loom:

@@ -35,11 +35,13 @@ class _Moments(Monoid):
         share, weight = _weights(n, m)
         with np.errstate(all="ignore"):
             delta = np.where((n > 0) & (m > 0), other - mean, 0.0)
-        return State((
-            n + m,
-            np.where(n == 0, other, mean + delta * share),
-            squares + more + delta * delta * weight,
-        ))
+        return State(
+            (
+                n + m,
+                np.where(n == 0, other, mean + delta * share),
+                squares + more + delta * delta * weight,
+            )
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,14 +61,16 @@ class _Comoments(Monoid):
         both = (n > 0) & (m > 0)
         with np.errstate(all="ignore"):
             dx, dy = np.where(both, u - x, 0.0), np.where(both, v - y, 0.0)
-        return State((
-            n + m,
-            np.where(n == 0, u, x + dx * share),
-            np.where(n == 0, v, y + dy * share),
-            xx + uu + dx * dx * weight,
-            yy + vv + dy * dy * weight,
-            xy + uv + dx * dy * weight,
-        ))
+        return State(
+            (
+                n + m,
+                np.where(n == 0, u, x + dx * share),
+                np.where(n == 0, v, y + dy * share),
+                xx + uu + dx * dx * weight,
+                yy + vv + dy * dy * weight,
+                xy + uv + dx * dy * weight,
+            )
+        )
 
 
 MOMENTS = _Moments()

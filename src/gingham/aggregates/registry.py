@@ -68,7 +68,7 @@ def supported() -> tuple[str, ...]:
 
 
 def known(function: str) -> bool:
-    """Is this the name of an aggregate, shared or not?"""
+    """Tell whether this is the name of an aggregate, shared or not."""
     return function in _FAMILIES or function in _REFUSED
 
 
@@ -78,7 +78,10 @@ def refusal(function: str) -> QueryError | None:
         return None
     why, instead = _REFUSED.get(
         function,
-        ("Gingham does not know how to merge its partial results", "one of " + ", ".join(supported())),
+        (
+            "Gingham does not know how to merge its partial results",
+            "one of " + ", ".join(supported()),
+        ),
     )
     return QueryError(f"{function} cannot be shared", why, instead)
 

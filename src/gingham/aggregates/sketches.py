@@ -115,16 +115,23 @@ class ApproxPercentile(Aggregate):
     def finalize(self, states: tuple[State, ...]) -> pa.Array:
         sketches = states[0].arrays[0]
         ranks, many = _percentages(self)
-        answers = [None if s is None or s.is_empty() else s.get_quantiles(ranks, True) for s in sketches]
+        answers = [
+            None if s is None or s.is_empty() else s.get_quantiles(ranks, True) for s in sketches
+        ]
         result = self.call.result
         if not many:
-            return _as(pa.array([None if a is None else a[0] for a in answers], pa.float64()), result)
+            return _as(
+                pa.array([None if a is None else a[0] for a in answers], pa.float64()), result
+            )
         offsets = pa.array(np.arange(len(answers) + 1) * len(ranks), pa.int32())
         nulls = [float("nan")] * len(ranks)
         values = pa.array([v for a in answers for v in (nulls if a is None else a)], pa.float64())
         mask = pa.array([a is None for a in answers])
         # NaN stands for a missing answer until the mask hides it; integers cannot hold it.
-        values = _as(values.fill_null(0) if result.value_type == pa.float64() else _finite(values), result.value_type)
+        values = _as(
+            values.fill_null(0) if result.value_type == pa.float64() else _finite(values),
+            result.value_type,
+        )
         return pa.ListArray.from_arrays(offsets, values, mask=mask).cast(result)
 
 
@@ -157,7 +164,11 @@ def _as(values: pa.Array, result: pa.DataType) -> pa.Array:
         return values.cast(result)
     if pa.types.is_decimal(result):
         return values.cast(result, safe=False)
-    return values.cast(pa.int64()).cast(pa.int32() if pa.types.is_date(result) else pa.int64()).cast(result)
+    return (
+        values.cast(pa.int64())
+        .cast(pa.int32() if pa.types.is_date(result) else pa.int64())
+        .cast(result)
+    )
 
 
 def _sketches(column: pa.Array, read: Callable[[bytes], Any]) -> np.ndarray:

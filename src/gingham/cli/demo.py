@@ -11,6 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 from pyspark.sql import SparkSession
 from rich.progress import Progress
+from rich.table import Table
 
 from gingham.cli.market import TABLES, write_market
 from gingham.cli.show import out, progress, show_answer, show_statistics, time_zone
@@ -97,14 +98,14 @@ def _alone(loom: Loom, shared: Shared, bars: Progress) -> tuple[list[float], int
     names = loom.queries
     picked = [names[i * len(names) // ALONE] for i in range(min(ALONE, len(names)))]
     seconds: list[float] = []
-    checked = 0
+    found: dict[str, pa.Table] = {}
     # The first one runs twice, for the same reason as the shared run.
     for name in bars.track([picked[0], *picked], description=f"running {len(picked)} alone"):
         began = time.perf_counter()
-        expected = loom.alone(name).toArrow()
+        found[name] = loom.alone(name).toArrow()
         seconds.append(time.perf_counter() - began)
-        checked += _compare(name, _values(shared.answers[name]), _values(expected))
-    return seconds[1:], checked
+    checked = [_compare(n, _values(shared.answers[n]), _values(found[n])) for n in picked]
+    return seconds[1:], sum(checked)
 
 
 def _values(answer: pa.Table) -> dict[object, float]:
@@ -137,7 +138,7 @@ def _show_plan(loom: Loom, shared: Shared) -> None:
     for line in lines[:SHOWN_LINES]:
         out.print(line, highlight=False, markup=False, overflow="ellipsis", no_wrap=True)
     if len(lines) > SHOWN_LINES:
-        out.print(f"  ... and {len(lines) - SHOWN_LINES} lines more")
+        out.print(f"  ... and {len(lines) - SHOWN_LINES} more", highlight=False)
     out.print()
     show_statistics(shared.statistics)
 
@@ -145,14 +146,16 @@ def _show_plan(loom: Loom, shared: Shared) -> None:
 def _show_savings(count: int, shared: Shared, alone: list[float], checked: int) -> None:
     first, second = shared.seconds
     each = sum(alone) / len(alone)
-    out.print(
-        f"\nadding queries  {shared.adding:.1f} s, once\n"
-        f"shared          {second:.2f} s for all {count} "
-        f"(the first run, {first:.2f} s, includes the JVM's warm-up)\n"
-        f"alone           {each:.2f} s a query: measured for {len(alone)} of them, "
-        f"the first one warmed up too\n"
-        f"                {each * count:.0f} s for all {count}, extrapolated\n"
-        f"answers         equal to 9 digits in all {checked} windows that were compared",
-        highlight=False,
+    total = each * count
+    table = Table.grid(padding=(0, 2))
+    table.add_row("adding", f"{shared.adding:.1f} s, once")
+    table.add_row("shared", f"{second:.2f} s for all {count}; {first:.2f} s cold, in a young JVM")
+    table.add_row("alone", f"{each:.2f} s a query, warmed up too; measured for {len(alone)}")
+    table.add_row("", f"{total:.0f} s for all {count}, extrapolated")
+    table.add_row("answers", f"equal to within 1e-9 in all {checked} windows compared")
+    table.add_row(
+        "saving",
+        f"{total / second:.0f} x; {total / (second + shared.adding):.0f} x counting adding",
     )
-    out.print(f"saving          {each * count / second:.0f} x", style="bold", highlight=False)
+    out.print()
+    out.print(table)

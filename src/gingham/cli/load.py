@@ -51,11 +51,12 @@ def load(
 def spark_says(error: Exception) -> str:
     r"""All that Spark's messages say, without their codes and without the traces between them.
 
-    >>> spark_says(Exception("at call: [READ] Error in x.csv. SQLSTATE: KD1\n  Caused by: [NAN] many"))
+    >>> spark_says(Exception("[READ] Error in x.csv. SQLSTATE: KD1\n  Caused by: a.Error: many"))
     'Error in x.csv. many'
     """
-    coded = re.findall(r"\[[A-Z][\w.]+\] (.+?)(?:\s*SQLSTATE: .*)?$", str(error), re.MULTILINE)
-    return " ".join(dict.fromkeys(coded)) or str(error).strip().partition("\n")[0]
+    message = r"(?:\[[A-Z][\w.]+\] |Caused by: [\w.$]+: (?!\[))(.+?)(?:\s*SQLSTATE: .*)?$"
+    found = re.findall(message, str(error), re.MULTILINE)
+    return " ".join(dict.fromkeys(found)) or str(error).strip().partition("\n")[0]
 
 
 def _register(loom: Loom, known: StreamSource | TableSource) -> None:

@@ -43,9 +43,9 @@ class WorkloadError(GinghamError):
 
 
 def at(sql: str, position: int) -> str:
-    """Point into SQL: line, column and the line itself.
+    r"""Point into SQL: line, column and the line itself.
 
-    >>> print(at("SELECT a\\nFRM t", 9))
+    >>> print(at("SELECT a\nFRM t", 9))
     line 2, column 1: FRM t
     """
     position = max(0, min(position, len(sql)))

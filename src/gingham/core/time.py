@@ -53,7 +53,13 @@ def format_duration(micros: int) -> str:
     >>> format_duration(720_000_000), format_duration(0), format_duration(1_500_000)
     ('12 min', '0 s', '1500 ms')
     """
-    for unit, name in ((DAY, "d"), (HOUR, "h"), (MINUTE, "min"), (SECOND, "s"), (MILLISECOND, "ms")):
+    for unit, name in (
+        (DAY, "d"),
+        (HOUR, "h"),
+        (MINUTE, "min"),
+        (SECOND, "s"),
+        (MILLISECOND, "ms"),
+    ):
         if micros % unit == 0 and (micros or unit == SECOND):
             return f"{micros // unit} {name}"
     return f"{micros} us"

@@ -18,12 +18,14 @@ class Cells:
     """What conditions are in the cells of grids, each evaluated once."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[Grid, Condition], Truths] = {}
+        self._known: dict[tuple[int, str], Truths] = {}
 
     def of(self, grid: Grid, condition: Condition) -> Truths:
-        if (grid, condition) not in self._known:
-            self._known[grid, condition] = evaluate(condition.predicate, grid.axes)
-        return self._known[grid, condition]
+        # SQL and offset stand for condition and grid: comparing predicates takes longer.
+        name = grid.offset, condition.sql
+        if name not in self._known:
+            self._known[name] = evaluate(condition.predicate, grid.axes)
+        return self._known[name]
 
 
 def answer(query: BoundQuery, table: ShardTable, cells: Cells) -> pa.Table:
@@ -75,7 +77,11 @@ def _merged(
     empty = partial.monoid.empty(len(found))
     arrays = []
     for whole, part in zip(empty.arrays, merged.arrays, strict=True):
-        spread = whole.astype(np.result_type(whole, part)) if part.dtype != object else whole.astype(object)
+        spread = (
+            whole.astype(np.result_type(whole, part))
+            if part.dtype != object
+            else whole.astype(object)
+        )
         spread[filled] = part
         arrays.append(spread)
     return State(tuple(arrays), merged.values)

@@ -27,13 +27,13 @@ class ShardTable:
         self.table = table
         self.tree = tree
         self.slices = slices
-        self._grids: dict[Grid, GridShards] = {}
+        self._grids: dict[int, GridShards] = {}
 
     def of(self, grid: Grid) -> GridShards:
         """The shards of one grid."""
-        if grid not in self._grids:
-            self._grids[grid] = self._select(grid)
-        return self._grids[grid]
+        if grid.offset not in self._grids:
+            self._grids[grid.offset] = self._select(grid)
+        return self._grids[grid.offset]
 
     @cached_property
     def _numbers(self) -> tuple[Index, Index]:

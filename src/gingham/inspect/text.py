@@ -50,7 +50,9 @@ def _axis(axis: Axis) -> str:
 
 
 def _grid(grid: Grid, tree: Tree, position: int) -> str:
-    names = [q.name for q, place in zip(tree.queries, tree.placement, strict=True) if place == position]
+    names = [
+        q.name for q, place in zip(tree.queries, tree.placement, strict=True) if place == position
+    ]
     over = " x ".join(axis.attribute.sql for axis in grid.axes) or "all rows"
     by = f" by {', '.join(grid.keys)}" if grid.keys else ""
     listed = ", ".join(names[:_LISTED]) + (", ..." if len(names) > _LISTED else "")
@@ -61,5 +63,7 @@ def _uses(tree: Tree) -> Counter[str]:
     return Counter(
         column
         for query in tree.queries
-        for column in {c for r in (*query.readings, *query.guards) for p in r.partials for c in p.columns}
+        for column in {
+            c for r in (*query.readings, *query.guards) for p in r.partials for c in p.columns
+        }
     )

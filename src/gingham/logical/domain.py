@@ -110,6 +110,8 @@ def compared(attribute_type: str, constant: Constant) -> Domain | None:
                 return DOUBLE
             if exact:
                 return natural(attribute_type)
+        case _:
+            pass
     return None
 
 
@@ -123,7 +125,7 @@ def cast_for(sql: str, attribute_type: str, domain: Domain) -> str:
 
 
 def cut(domain: Domain, constant: Constant, *, after: bool) -> Any:
-    """The value b such that x >= b says x >= constant, or x > constant if `after`.
+    r"""The value b such that x >= b says x >= constant, or x > constant if `after`.
 
     START if every x is at least that, END if none is.
 
@@ -133,7 +135,7 @@ def cut(domain: Domain, constant: Constant, *, after: bool) -> Any:
     >>> cut(DOUBLE, Constant("double", 0.0), after=True)
     5e-324
     >>> cut(STRING, Constant("string", "a"), after=True)
-    'a\\x00'
+    'a\x00'
     """
     value = constant.value
     match domain.kind:

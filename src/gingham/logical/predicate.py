@@ -251,7 +251,10 @@ def evaluate(predicate: Predicate, axes: tuple[Axis, ...]) -> Truths:
     shape = tuple(axis.size for axis in axes)
     truths = _evaluate(predicate, {axis.attribute: (i, axis) for i, axis in enumerate(axes)}, axes)
     return Truths(
-        *(np.broadcast_to(part, shape).ravel() for part in (truths.true, truths.false, truths.raises))
+        *(
+            np.broadcast_to(part, shape).ravel()
+            for part in (truths.true, truths.false, truths.raises)
+        )
     )
 
 
@@ -261,7 +264,9 @@ def _evaluate(
     match predicate:
         case Always(value):
             one = (1,) * len(axes)
-            return Truths(np.full(one, value is True), np.full(one, value is False), np.full(one, False))
+            return Truths(
+                np.full(one, value is True), np.full(one, value is False), np.full(one, False)
+            )
         case Span():
             return _evaluate_span(predicate, *places[predicate.attribute], len(axes))
         case Not(term):
@@ -270,7 +275,9 @@ def _evaluate(
         case And(terms):
             parts = [_evaluate(t, places, axes) for t in terms]
             false = _any(p.false for p in parts)
-            return Truths(_all(p.true for p in parts), false, _any(p.raises for p in parts) & ~false)
+            return Truths(
+                _all(p.true for p in parts), false, _any(p.raises for p in parts) & ~false
+            )
         case Or(terms):
             parts = [_evaluate(t, places, axes) for t in terms]
             true = _any(p.true for p in parts)

@@ -73,7 +73,7 @@ class Query:
 
     @property
     def plain(self) -> bool:
-        """Is every output a key, an aggregate or a window bound as it is, and nothing dropped?"""
+        """True if every output is a key, an aggregate or a window bound, and no row is dropped."""
         slots = {
             names.WINDOW_START,
             names.WINDOW_END,

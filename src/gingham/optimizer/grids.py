@@ -22,9 +22,7 @@ class _Need:
     keys: tuple[str, ...]
 
 
-def choose_grids(
-    queries: tuple[BoundQuery, ...], cost: Cost
-) -> tuple[Tree, tuple[str, ...]]:
+def choose_grids(queries: tuple[BoundQuery, ...], cost: Cost) -> tuple[Tree, tuple[str, ...]]:
     """Start with a grid for each set of attributes; join two while that is cheaper.
 
         {vol, r1000} {vol, r2000} {price}    ->    {vol, r1000, r2000} {price}

@@ -18,8 +18,8 @@ def share_joins(
 ) -> tuple[tuple[BoundQuery, ...], Joined, tuple[str, ...]]:
     """Drop unmatched rows in the join itself only if every query drops them.
 
-        q1: trades JOIN listing, q2: trades             q1: trades LEFT JOIN listing, if it matched
-                                                   ->   q2: trades LEFT JOIN listing
+    q1: trades JOIN listing, q2: trades             q1: trades LEFT JOIN listing, if it matched
+                                               ->   q2: trades LEFT JOIN listing
     """
     joins = tuple(dict.fromkeys(join for q in queries for join, _ in q.query.joins))
     inner = {j for j in joins if all((j, True) in q.query.joins for q in queries)}

@@ -17,8 +17,8 @@ def take_whole(
 ) -> tuple[tuple[BoundQuery, ...], tuple[str, ...]]:
     """Let Spark evaluate what has too many intervals: first filters, then the predicate itself.
 
-        sum(x) FILTER (WHERE f)            ->     the filter is part of the partial sum
-        a > 1 AND b > 2 AND ... z > 26     ->     one boolean attribute: (a > 1 AND ... z > 26)
+    sum(x) FILTER (WHERE f)            ->     the filter is part of the partial sum
+    a > 1 AND b > 2 AND ... z > 26     ->     one boolean attribute: (a > 1 AND ... z > 26)
     """
     notices: list[str] = []
     # In this order: once filters are gone, every condition of a query is its predicate.

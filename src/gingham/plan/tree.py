@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 
-from gingham.algebra.edges import ResidueClass, normalized
 from gingham.aggregates import Partial
+from gingham.algebra.edges import ResidueClass, normalized
 from gingham.logical.predicate import Axis
 from gingham.logical.query import Join
 from gingham.plan.bound import BoundQuery
@@ -15,7 +15,7 @@ from gingham.plan.bound import BoundQuery
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """The product of a few attributes' intervals, by some keys; cells are numbered from `offset`."""
+    """The product of some attributes' intervals, by some keys; cells count from `offset`."""
 
     axes: tuple[Axis, ...]
     keys: tuple[str, ...]
@@ -72,7 +72,11 @@ class Tree:
         return sum(grid.cells for grid in self.grids)
 
     def grid_of(self, query: BoundQuery) -> Grid:
-        return self.grids[self.placement[self.queries.index(query)]]
+        return self.grids[self._places[query.name]]
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {q.name: place for q, place in zip(self.queries, self.placement, strict=True)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,5 +88,3 @@ class Plan:
     columns: tuple[str, ...]  # of the enriched stream, that anything reads
     tree: Tree
     notices: tuple[str, ...]
-
-

@@ -1,4 +1,4 @@
-"""A query as the plain Spark job that it would be alone: the oracle, and the price of not sharing."""
+"""A query as the Spark job that it would be alone: the oracle, and the price of not sharing."""
 
 from __future__ import annotations
 

@@ -60,12 +60,12 @@ class Answers(Mapping[str, DataFrame]):
         queries: Mapping[str, Query],
         slots: Mapping[str, Slots],
         statistics: Statistics,
-        release: Callable[[], object] = lambda: None,
+        free: Callable[[], object] = lambda: None,
     ) -> None:
         self._spark = spark
-        self._queries = queries
-        self._slots = slots
-        self._release = release
+        self.queries = queries
+        self.slots = slots
+        self._free = free
         self.statistics = statistics
 
     @classmethod
@@ -73,8 +73,8 @@ class Answers(Mapping[str, DataFrame]):
         cls, spark: SparkSession, parts: Sequence[Answers], order: Sequence[str]
     ) -> Answers:
         """The answers of several streams as one."""
-        queries = {n: q for part in parts for n, q in part._queries.items()}
-        slots = {n: s for part in parts for n, s in part._slots.items()}
+        queries = {n: q for part in parts for n, q in part.queries.items()}
+        slots = {n: s for part in parts for n, s in part.slots.items()}
 
         def release() -> None:
             for part in parts:
@@ -85,24 +85,24 @@ class Answers(Mapping[str, DataFrame]):
 
     @property
     def names(self) -> tuple[str, ...]:
-        return tuple(self._queries)
+        return tuple(self.queries)
 
     def __getitem__(self, name: str) -> DataFrame:
         found = self._found(name)
         if isinstance(found, pa.Table):
             found = self._spark.createDataFrame(found)
-        return finish(found, self._queries[name])
+        return finish(found, self.queries[name])
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._queries)
+        return iter(self.queries)
 
     def __len__(self) -> int:
-        return len(self._queries)
+        return len(self.queries)
 
     def arrow(self, name: str) -> pa.Table:
         """The answer as an Arrow table; without a Spark job where none is needed."""
-        found, query = self._found(name), self._queries[name]
-        if not (isinstance(found, pa.Table) and query.plain):
+        found, query = self._found(name), self.queries[name]
+        if isinstance(found, DataFrame) or not query.plain:
             return self[name].toArrow()
         picked = [names.WINDOW_START, names.WINDOW_END, *(o.sql for o in query.outputs)]
         called = [names.WINDOW_START, names.WINDOW_END, *(o.name for o in query.outputs)]
@@ -110,20 +110,20 @@ class Answers(Mapping[str, DataFrame]):
 
     def failed(self) -> Mapping[str, GinghamError]:
         """The queries that fail, with the reason."""
-        return {n: e for n, e in self._slots.items() if isinstance(e, GinghamError)}
+        return {n: e for n, e in self.slots.items() if isinstance(e, GinghamError)}
 
     def release(self) -> None:
         """Free what executors keep for answers that were not collected."""
-        self._release()
+        self._free()
 
     def _found(self, name: str) -> pa.Table | DataFrame:
-        if name not in self._slots:
+        if name not in self.slots:
             raise AnswerError(
                 f"there is no query {name!r}",
-                "answers has " + (", ".join(self._queries) or "none"),
+                "answers has " + (", ".join(self.queries) or "none"),
                 "one of these names",
             )
-        found = self._slots[name]
+        found = self.slots[name]
         if isinstance(found, GinghamError):
             raise found
         return found

@@ -62,8 +62,7 @@ class _Binder:
         guards: list[Reading] = []
         keys = tuple(self._safe(k, where, guards) for k in query.keys)
         readings = tuple(
-            self._reading(i, selected, where, guards)
-            for i, selected in enumerate(query.aggregates)
+            self._reading(i, selected, where, guards) for i, selected in enumerate(query.aggregates)
         )
         guards = list(dict.fromkeys(guards))
         return BoundQuery(query, where, keys, readings, tuple(guards), self.schema)

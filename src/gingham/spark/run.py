@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 import pyarrow as pa
 from pyspark import StorageLevel
@@ -29,12 +29,16 @@ def run(
     plan: Plan,
     enriched: DataFrame,
     event_time: str,
+    around: Callable[[], int],
     *,
     most_on_driver: int = MOST_SHARDS_ON_DRIVER,
 ) -> Answers:
-    """Answer all queries of a plan from one pass over the rows."""
+    """Answer all queries of a plan from one pass over the rows.
+
+    `around` finds an instant at which there is data; it is asked only if edges must be listed.
+    """
     tree, watch = plan.tree, _Stopwatch()
-    slices = choose_slices(tree, enriched, event_time)
+    slices = periodic(tree.classes) or horizon(tree.classes, around())
     watch.lap("slices")
     made = shards(enriched, tree, slices, event_time)
     if not tree.keys:
@@ -83,14 +87,11 @@ def answers_here(
     return found
 
 
-def choose_slices(tree: Tree, enriched: DataFrame, event_time: str) -> Slices:
-    """Number slices by the pattern of edges if it repeats soon, else around the first row seen."""
-    repeating = periodic(tree.classes)
-    if repeating is not None:
-        return repeating
-    instant = F.expr(micros(enriched, event_time)).alias("instant")
-    seen = enriched.select(instant).where("instant IS NOT NULL").first()
-    return horizon(tree.classes, seen["instant"] if seen else 0)
+def first_instant(rows: DataFrame, event_time: str) -> int:
+    """The time of some row, in microseconds; 0 if there is none."""
+    instant = F.expr(micros(rows, event_time)).alias("instant")
+    seen = rows.select(instant).where("instant IS NOT NULL").first()
+    return seen["instant"] if seen else 0
 
 
 def _count(made: DataFrame, tree: Tree, slices: Slices) -> dict[Grid, int]:
@@ -100,7 +101,7 @@ def _count(made: DataFrame, tree: Tree, slices: Slices) -> dict[Grid, int]:
         for i, grid in enumerate(tree.grids)
     )
     counted = made.groupBy(F.expr(f"CASE {branches} END").alias("grid")).count().collect()
-    return {grid: 0 for grid in tree.grids} | {tree.grids[r["grid"]]: r["count"] for r in counted}
+    return dict.fromkeys(tree.grids, 0) | {tree.grids[r["grid"]]: r["count"] for r in counted}
 
 
 def _far(counts: Mapping[Grid, int], most: int) -> frozenset[Grid]:

@@ -37,7 +37,7 @@ class Search:
 
     @property
     def in_doubles(self) -> bool:
-        """Is the search exact in doubles?"""
+        """True if the search is exact in doubles."""
         match self.domain.kind:
             case "integer":
                 return all(abs(c) < _EXACT for c in self.cuts)

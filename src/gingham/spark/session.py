@@ -28,5 +28,5 @@ def session() -> SparkSession:
 
 
 def is_ansi(spark: SparkSession) -> bool:
-    """Does Spark raise on overflow and division by zero?"""
+    """True if Spark raises on overflow and division by zero."""
     return str(spark.conf.get("spark.sql.ansi.enabled")).lower() == "true"

@@ -124,4 +124,3 @@ def _key_in_grids(tree: Tree, key: str, position: int) -> str:
         f"{names.CELL} BETWEEN {grid.offset}L AND {grid.offset + grid.cells - 1}L" for grid in grids
     )
     return f"IF({spans}, {names.key(position)}, NULL)"
-

@@ -14,11 +14,10 @@ Joined = tuple[tuple[Join, bool], ...]
 
 
 def read_joins(
-    joins: list[exp.Expression], where: exp.Expression | None, scope: Scope, catalog: Catalog
-) -> tuple[Joined, exp.Expression | None]:
+    joins: list[exp.Expr], where: exp.Expr | None, scope: Scope, catalog: Catalog
+) -> tuple[Joined, exp.Expr | None]:
     """Add the joined tables to the scope; give the joins, and WHERE without join conditions."""
     conditions = list(where.flatten()) if isinstance(where, exp.And) else [where] if where else []
-    conditions = [c for c in conditions if c is not None]
     result: list[tuple[Join, bool]] = []
     for join in joins:
         assert isinstance(join, exp.Join)
@@ -29,7 +28,13 @@ def read_joins(
             on = _using(join, table, alias, scope)
         else:
             written = join.args.get("on")
-            own = list(written.flatten()) if isinstance(written, exp.And) else [written] if written else []
+            own = (
+                list(written.flatten())
+                if isinstance(written, exp.And)
+                else [written]
+                if written
+                else []
+            )
             pool = own or conditions
             on, rest = _equalities(pool, table, alias, scope)
             if own and rest and not inner:
@@ -69,11 +74,11 @@ def _using(join: exp.Join, table: Table, alias: str, scope: Scope) -> tuple[str,
 
 
 def _equalities(
-    conditions: list[exp.Expression], table: Table, alias: str, scope: Scope
-) -> tuple[tuple[str, ...], list[exp.Expression]]:
+    conditions: list[exp.Expr], table: Table, alias: str, scope: Scope
+) -> tuple[tuple[str, ...], list[exp.Expr]]:
     """The stream's side of `key = expression` for every key column, and the other conditions."""
     found: dict[str, str] = {}
-    rest: list[exp.Expression] = []
+    rest: list[exp.Expr] = []
     for condition in conditions:
         node = condition.unnest()
         match = _key_side(node, table, alias, scope) if isinstance(node, exp.EQ) else None
@@ -86,9 +91,7 @@ def _equalities(
     return tuple(found[k] for k in table.key), rest
 
 
-def _key_side(
-    node: exp.EQ, table: Table, alias: str, scope: Scope
-) -> tuple[str, exp.Expression] | None:
+def _key_side(node: exp.EQ, table: Table, alias: str, scope: Scope) -> tuple[str, exp.Expr] | None:
     """The key column on one side of an equality, and what stands on the other."""
 
     def own(column: exp.Column) -> bool:
@@ -117,5 +120,3 @@ def _not_by_key(table: Table) -> QueryError:
         f"a row must find at most one row of {table.name}, so it is looked up by {table.key}",
         f"JOIN {table.name} USING ({', '.join(table.key)}) or ON {keys}",
     )
-
-

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 from sqlglot import exp
@@ -57,7 +56,8 @@ def parse(text: str, name: str, catalog: Catalog) -> tuple[Query, dict[str, str]
     keys = tuple(write(scope.resolve(g)) for g in grouped if not _is_window(g))
     collector = _Collector(scope, keys, where_predicate, where_sql)
     outputs = [
-        Output(item.alias_or_name or write(item), collector.slots(item)) for item in select.expressions
+        Output(item.alias_or_name or write(item), collector.slots(item))
+        for item in select.expressions
     ]
     having = select.args.get("having")
     having_sql = collector.slots(having.this) if having else None
@@ -83,19 +83,21 @@ def parse(text: str, name: str, catalog: Catalog) -> tuple[Query, dict[str, str]
 class _Collector:
     """Replaces aggregates and keys by their places in the answer, and collects the aggregates."""
 
-    def __init__(self, scope: Scope, keys: tuple[str, ...], where: Predicate, where_sql: str) -> None:
+    def __init__(
+        self, scope: Scope, keys: tuple[str, ...], where: Predicate, where_sql: str
+    ) -> None:
         self.scope = scope
         self.keys = {key: names.key(i) for i, key in enumerate(keys)}
         self.where = where
         self.where_sql = where_sql
         self.aggregates: list[Selected] = []
 
-    def slots(self, item: exp.Expression) -> str:
+    def slots(self, item: exp.Expr) -> str:
         """SQL over `__key_0`, `__aggregate_0`, `window_start`, ... for a SELECT item."""
         node = item.this if isinstance(item, exp.Alias) else item
         return write(self._replace(node.copy()))
 
-    def _replace(self, node: exp.Expression) -> exp.Expression:
+    def _replace(self, node: exp.Expr) -> exp.Expr:
         bound = _window_bound(node)
         if bound is not None:
             return bound
@@ -112,16 +114,16 @@ class _Collector:
                 f"GROUP BY {write(node)}, ... or max({write(node)})",
             )
         for argument, child in list(node.args.items()):
-            if isinstance(child, exp.Expression):
+            if isinstance(child, exp.Expr):
                 node.set(argument, self._replace(child))
             elif isinstance(child, list):
                 node.set(
                     argument,
-                    [self._replace(c) if isinstance(c, exp.Expression) else c for c in child],
+                    [self._replace(c) if isinstance(c, exp.Expr) else c for c in child],
                 )
         return node
 
-    def _key(self, node: exp.Expression) -> str | None:
+    def _key(self, node: exp.Expr) -> str | None:
         try:
             return self.keys.get(write(self.scope.resolve(node.unnest())))
         except QueryError:
@@ -129,13 +131,15 @@ class _Collector:
                 raise
             return None
 
-    def _slot(self, node: exp.Expression) -> str:
+    def _slot(self, node: exp.Expr) -> str:
         call, condition = node, None
         if isinstance(node, exp.Filter):
             call, condition = node.this, self.scope.resolve(node.expression.this)
         function, _, rest = write(self.scope.resolve(call)).partition("(")
         if function != "count" and not rest.rstrip(")"):
-            raise QueryError(f"{function}() without an argument", "it has nothing to aggregate", f"{function}(x)")
+            raise QueryError(
+                f"{function}() without an argument", "it has nothing to aggregate", f"{function}(x)"
+            )
         arguments = tuple(write(self.scope.resolve(a)) for a in _arguments(call))
         selected = Selected(
             function=function,
@@ -189,30 +193,32 @@ def _refuse_what_cannot_be_shared(select: exp.Select) -> None:
                 )
 
 
-def _group_by(select: exp.Select) -> list[exp.Expression]:
+def _group_by(select: exp.Select) -> list[exp.Expr]:
     group = select.args.get("group")
-    if group is not None and any(group.args.get(k) for k in ("cube", "rollup", "grouping_sets", "all")):
+    if group is not None and any(
+        group.args.get(k) for k in ("cube", "rollup", "grouping_sets", "all")
+    ):
         raise QueryError(
             "grouping sets, ROLLUP, CUBE or GROUP BY ALL",
             "a query has one set of keys",
             "one query per set of keys; they are shared anyway",
         )
-    aliases = {item.alias.lower(): item.this for item in select.expressions if item.alias}
-    expressions = []
-    for node in group.expressions if group else ():
-        if isinstance(node, exp.Literal) and not node.is_string:
-            item = select.expressions[int(node.name) - 1] if int(node.name) <= len(select.expressions) else node
-            node = item.this if isinstance(item, exp.Alias) else item
-        elif isinstance(node, exp.Column) and not node.table and node.name.lower() in aliases:
-            target = aliases[node.name.lower()]
-            node = target if not _is_aggregate(target) else node
-        expressions.append(node)
-    return expressions
+    return [_meant(node, select.expressions) for node in (group.expressions if group else ())]
 
 
-def _only_window(
-    windows: list[exp.Expression], clause: Window | None, scope: Scope
-) -> Window:
+def _meant(node: exp.Expr, items: list[exp.Expr]) -> exp.Expr:
+    """What GROUP BY 2 and GROUP BY alias stand for."""
+    if isinstance(node, exp.Literal) and not node.is_string and 1 <= int(node.name) <= len(items):
+        return items[int(node.name) - 1].unalias()
+    if isinstance(node, exp.Column) and not node.table:
+        aliases = {item.alias.lower(): item.this for item in items if item.alias}
+        target = aliases.get(node.name.lower())
+        if target is not None and not _is_aggregate(target):
+            return target
+    return node
+
+
+def _only_window(windows: list[exp.Expr], clause: Window | None, scope: Scope) -> Window:
     count = len(windows) + (clause is not None)
     time = scope.stream.time
     if count == 0:
@@ -223,11 +229,13 @@ def _only_window(
             "[RANGE '10 min' SLIDE '5 min']",
         )
     if count > 1:
-        raise QueryError("two windows", "a query has one window", "two queries, one for each window")
+        raise QueryError(
+            "two windows", "a query has one window", "two queries, one for each window"
+        )
     return clause or _window(windows[0], scope)
 
 
-def _window(call: exp.Expression, scope: Scope) -> Window:
+def _window(call: exp.Expr, scope: Scope) -> Window:
     subject, *lengths = call.expressions
     if write(scope.resolve(subject)).lower() != write(column(scope.stream.time)).lower():
         raise QueryError(
@@ -253,7 +261,7 @@ def _window(call: exp.Expression, scope: Scope) -> Window:
     return window
 
 
-def _duration_text(node: exp.Expression) -> str:
+def _duration_text(node: exp.Expr) -> str:
     if isinstance(node, exp.Literal):
         return node.name
     if isinstance(node, exp.Interval):
@@ -265,22 +273,22 @@ def _duration_text(node: exp.Expression) -> str:
     )
 
 
-def _is_window(node: exp.Expression) -> bool:
+def _is_window(node: exp.Expr) -> bool:
     return isinstance(node, exp.Anonymous) and node.name == WINDOW_CALL
 
 
-def _window_bound(node: exp.Expression) -> exp.Expression | None:
+def _window_bound(node: exp.Expr) -> exp.Expr | None:
     """`window.start`, `window.end` and `window` in a SELECT."""
     start, end = column(names.WINDOW_START), column(names.WINDOW_END)
     if isinstance(node, exp.Column) and node.table.lower() == "window":
         return {"start": start, "end": end}.get(node.name.lower())
-    if isinstance(node, exp.Column) and node.name.lower() == "window" or _is_window(node):
+    if _is_window(node) or (isinstance(node, exp.Column) and node.name.lower() == "window"):
         pairs = [exp.Literal.string("start"), start, exp.Literal.string("end"), end]
         return exp.Anonymous(this="named_struct", expressions=pairs)
     return None
 
 
-def _is_aggregate(node: exp.Expression) -> bool:
+def _is_aggregate(node: exp.Expr) -> bool:
     if isinstance(node, exp.Filter):
         return True
     if isinstance(node, exp.AggFunc):
@@ -299,7 +307,7 @@ def _is_aggregate(node: exp.Expression) -> bool:
     return True
 
 
-def _arguments(call: exp.Expression) -> list[exp.Expression]:
+def _arguments(call: exp.Expr) -> list[exp.Expr]:
     if isinstance(call, exp.Anonymous):
         return call.expressions
     # Written out and read back, so that arguments come in the order of Spark's function.
@@ -310,7 +318,11 @@ def _arguments(call: exp.Expression) -> list[exp.Expression]:
 def _with_all_keys(outputs: list[Output], keys: tuple[str, ...]) -> tuple[Output, ...]:
     """An answer has all keys, selected or not, and no name twice."""
     selected = {output.sql for output in outputs}
-    hidden = [Output(k.strip("`"), names.key(i)) for i, k in enumerate(keys) if names.key(i) not in selected]
+    hidden = [
+        Output(k.strip("`"), names.key(i))
+        for i, k in enumerate(keys)
+        if names.key(i) not in selected
+    ]
     everything = (*hidden, *outputs)
     bounds = (names.WINDOW_START, names.WINDOW_END)
     everything = tuple(o for o in everything if o.sql not in bounds or o.name not in bounds)

@@ -21,7 +21,7 @@ from gingham.logical.predicate import (
 )
 from gingham.sql.text import write
 
-_COMPARISONS: dict[type[exp.Expression], tuple[str, str]] = {
+_COMPARISONS: dict[type[exp.Expr], tuple[str, str]] = {
     # the operator, and the operator with its sides exchanged
     exp.EQ: ("=", "="),
     exp.LT: ("<", ">"),
@@ -33,7 +33,7 @@ _COMPARISONS: dict[type[exp.Expression], tuple[str, str]] = {
 _INTEGERS = {"TINYINT": 7, "SMALLINT": 15, "INT": 31, "BIGINT": 63}
 
 
-def to_predicate(node: exp.Expression) -> Predicate:
+def to_predicate(node: exp.Expr) -> Predicate:
     """The boolean form of a condition.
 
     >>> from gingham.sql.text import read_expression
@@ -77,7 +77,7 @@ sql='a > 5'), Truth(expression='f(b)')))
             return Truth(write(node))
 
 
-def to_constant(node: exp.Expression) -> Constant | None:
+def to_constant(node: exp.Expr) -> Constant | None:
     """The literal that a tree is; None if it is something else."""
     match node:
         case exp.Paren():
@@ -99,7 +99,7 @@ def to_constant(node: exp.Expression) -> Constant | None:
             return None
 
 
-def _comparison(node: exp.Expression) -> Predicate:
+def _comparison(node: exp.Expr) -> Predicate:
     operator, flipped = _COMPARISONS[type(node)]
     left, right = to_constant(node.this), to_constant(node.expression)
     if left is not None and right is not None:
@@ -111,9 +111,7 @@ def _comparison(node: exp.Expression) -> Predicate:
     return Truth(write(node))
 
 
-def _compare(
-    node: exp.Expression, side: exp.Expression, operator: str, constant: Constant
-) -> Predicate:
+def _compare(node: exp.Expr, side: exp.Expr, operator: str, constant: Constant) -> Predicate:
     expression = write(side.unnest())
     if constant.kind == "null":
         return IsNull(expression) if operator == "<=>" else Always(None)

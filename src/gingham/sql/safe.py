@@ -18,7 +18,7 @@ from sqlglot import exp
 
 from gingham.sql.text import read_expression, write
 
-_TRY = {
+_TRY: dict[type[exp.Expr], str] = {
     exp.Add: "try_add",
     exp.Sub: "try_subtract",
     exp.Mul: "try_multiply",
@@ -93,7 +93,7 @@ def _safe(sql: str, types: tuple[tuple[str, str], ...], ansi: bool) -> Safe:  # 
     return Safe(tried, f"({tried}) IS NULL{inputs}")
 
 
-def _may_raise(node: exp.Expression, types: Mapping[str, str]) -> bool:
+def _may_raise(node: exp.Expr, types: Mapping[str, str]) -> bool:
     match node:
         case exp.Div():
             divisor = node.expression.unnest()
@@ -112,7 +112,7 @@ def _may_raise(node: exp.Expression, types: Mapping[str, str]) -> bool:
             return False
 
 
-def _try_all(tree: exp.Expression, types: Mapping[str, str]) -> exp.Expression:
+def _try_all(tree: exp.Expr, types: Mapping[str, str]) -> exp.Expr:
     root = exp.Paren(this=tree.copy())
     raising = [node for node in root.this.walk() if _may_raise(node, types)]
     for node in reversed(raising):  # inner nodes first
@@ -120,7 +120,7 @@ def _try_all(tree: exp.Expression, types: Mapping[str, str]) -> exp.Expression:
     return root.this
 
 
-def _tried(node: exp.Expression) -> exp.Expression:
+def _tried(node: exp.Expr) -> exp.Expr:
     if type(node) in _TRY:
         return exp.Anonymous(this=_TRY[type(node)], expressions=[node.this, node.expression])
     if isinstance(node, exp.Cast):
@@ -129,26 +129,32 @@ def _tried(node: exp.Expression) -> exp.Expression:
     raise CannotBeMadeSafe(write(node))
 
 
-def _kind(node: exp.Expression, types: Mapping[str, str]) -> str:
+def _kind(node: exp.Expr, types: Mapping[str, str]) -> str:
     """Whether a number is floating, integral or of another kind, as far as the tree tells."""
     match node:
         case exp.Paren() | exp.Neg() | exp.Abs():
             return _kind(node.this, types)
         case exp.Column():
             found = types.get(node.name, "")
-            return "floating" if found in _FLOATING else "integral" if found in _INTEGRAL else "other"
+            return (
+                "floating" if found in _FLOATING else "integral" if found in _INTEGRAL else "other"
+            )
         case exp.Literal() if not node.is_string:
             text = node.name.lower()
             return "floating" if "e" in text else "other" if "." in text else "integral"
         case exp.Cast():
             found = node.to.this.name.lower()
-            return "floating" if found in _FLOATING else "integral" if found in _INTEGRAL else "other"
+            return (
+                "floating" if found in _FLOATING else "integral" if found in _INTEGRAL else "other"
+            )
         case exp.Add() | exp.Sub() | exp.Mul() | exp.Div() | exp.Mod():
             kinds = {_kind(node.this, types), _kind(node.expression, types)}
             if "floating" in kinds:
                 return "floating"
             integral = kinds == {"integral"}
-            return ("floating" if isinstance(node, exp.Div) else "integral") if integral else "other"
+            return (
+                ("floating" if isinstance(node, exp.Div) else "integral") if integral else "other"
+            )
         case _:
             return "other"
 

@@ -26,16 +26,16 @@ class Scope:
     columns: set[str] = field(default_factory=set)  # of the enriched stream, read so far
     types: dict[str, str] = field(default_factory=dict)  # of those columns
 
-    def resolve(self, node: exp.Expression) -> exp.Expression:
+    def resolve(self, node: exp.Expr) -> exp.Expr:
         """The tree with every column replaced by its name in the enriched stream."""
         return node.transform(lambda n: self._column(n) if isinstance(n, exp.Column) else n)
 
     def reaches(self, name: str) -> bool:
-        """Does an unqualified name mean a column of a relation that is in scope already?"""
+        """True if an unqualified name means a column of a relation in scope already."""
         tables = (table.columns for _, table in self.joins.values())
         return any(spelled(name, columns) for columns in (self.stream.columns, *tables))
 
-    def _column(self, node: exp.Column) -> exp.Expression:
+    def _column(self, node: exp.Column) -> exp.Expr:
         if isinstance(node.this, exp.Star):
             raise QueryError(
                 "SELECT *", "an aggregate query names its columns", "the keys and the aggregates"
@@ -43,7 +43,7 @@ class Scope:
         parts = [part.name for part in node.parts]
         name, fields = self._enriched(parts)
         self.columns.add(name)
-        resolved: exp.Expression = column(name)
+        resolved: exp.Expr = column(name)
         for part in fields:
             resolved = exp.Dot(this=resolved, expression=exp.to_identifier(part))
         return resolved
@@ -96,7 +96,7 @@ class Scope:
         )
 
 
-def open_scope(select: exp.Select, catalog: Catalog) -> tuple[Scope, list[exp.Expression]]:
+def open_scope(select: exp.Select, catalog: Catalog) -> tuple[Scope, list[exp.Expr]]:
     """The scope of a query's FROM clause, without its joins; and the joins as written."""
     source = select.args.get("from_") or select.args.get("from")
     if source is None or not isinstance(source.this, exp.Table):

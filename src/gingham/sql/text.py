@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import cast
 
 import sqlglot
 from sqlglot import exp
@@ -13,7 +12,9 @@ from gingham.core.errors import QueryError, at
 from gingham.core.time import parse_duration
 from gingham.logical.window import Window
 
-_STRING = re.compile(r"'(?:[^'\\]|\\.|'')*'|\"(?:[^\"\\]|\\.)*\"|`[^`]*`|--[^\n]*|/\*.*?\*/", re.DOTALL)
+_STRING = re.compile(
+    r"'(?:[^'\\]|\\.|'')*'|\"(?:[^\"\\]|\\.)*\"|`[^`]*`|--[^\n]*|/\*.*?\*/", re.DOTALL
+)
 _BRACKET = re.compile(r"\[\s*(RANGE|SLIDE)\b([^\]]*)\]?", re.IGNORECASE)
 _CLAUSE = re.compile(
     r"\[\s*RANGE\s+(?P<range>'[^']*'|[\w. ]+?)\s+SLIDE\s+(?P<slide>'[^']*'|[\w. ]+?)\s*\]",
@@ -27,14 +28,14 @@ WINDOW_CALL = "wind0w"
 _WINDOW = re.compile(r"\bwindow(?=\s*\()", re.IGNORECASE)
 
 
-def write(node: exp.Expression) -> str:
+def write(node: exp.Expr) -> str:
     """The canonical text of a tree: equal texts mean the same."""
     return node.sql(dialect="spark", normalize_functions="lower", comments=False)
 
 
-def read_expression(text: str) -> exp.Expression:
+def read_expression(text: str) -> exp.Expr:
     """A tree from canonical text."""
-    return cast("exp.Expression", sqlglot.parse_one(text, read="spark"))
+    return sqlglot.parse_one(text, read="spark")
 
 
 def read_select(text: str) -> exp.Select:
@@ -61,7 +62,9 @@ def read_select(text: str) -> exp.Select:
     return trees[0]
 
 
-_SHAPE = "SELECT keys, aggregates FROM stream WHERE predicate GROUP BY keys, window(ts, '10 minutes')"
+_SHAPE = (
+    "SELECT keys, aggregates FROM stream WHERE predicate GROUP BY keys, window(ts, '10 minutes')"
+)
 
 
 def cut_range_clause(text: str) -> tuple[str, Window | None]:

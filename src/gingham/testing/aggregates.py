@@ -16,13 +16,13 @@ from typing import Any
 
 from sqlglot import exp
 
-from gingham.testing.expressions import (
+from gingham.testing.expressions import Scalar
+from gingham.testing.values import (
     BIGINT,
     DOUBLE,
     EXACT,
     INTEGERS,
     Near,
-    Scalar,
     Type,
     Unsupported,
     in_range,
@@ -118,8 +118,8 @@ def _percentile(rows: list[tuple[Any, ...]]) -> Any:
     if not rows:
         return None
     values = sorted((x for x, _ in rows), key=order)
-    share = Fraction(rows[0][1])
-    return values[max(1, math.ceil(share * len(values))) - 1]
+    rank = math.ceil(float(rows[0][1]) * len(values))
+    return values[max(1, rank) - 1]
 
 
 def _variance(rows: list[tuple[Any, ...]], free: int) -> float | None:

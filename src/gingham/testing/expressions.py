@@ -1,38 +1,44 @@
 """Scalar SQL expressions by Spark's rules (ANSI mode), one Python value at a time.
 
-NULL is None, timestamps are aware datetimes. Types are decided once, when an expression is bound:
-Python's numbers alone would not tell when an int overflows or where a decimal is rounded.
+Types are decided once, when an expression is bound: Python's numbers alone would not tell when an
+int overflows or where a decimal is rounded.
 """
 
 from __future__ import annotations
 
-import ctypes
 import math
 import operator
 import re
 from collections.abc import Callable, Mapping
-from datetime import UTC, date, datetime
-from decimal import ROUND_HALF_UP, Context, Decimal, localcontext
+from decimal import Decimal, localcontext
 from functools import reduce
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 from sqlglot import exp
 
-
-class WouldFail(Exception):  # noqa: N818 - it says what Spark would do
-    """Spark would stop the query here: an overflow or a division by zero."""
-
-
-class Unsupported(Exception):  # noqa: N818 - it says what the SQL is
-    """The reference does not know this piece of SQL."""
-
-
-class Type(NamedTuple):
-    """A Spark type; only decimals have a precision and a scale."""
-
-    name: str
-    precision: int = 0
-    scale: int = 0
+from gingham.testing.values import (
+    BIGINT,
+    BOOLEAN,
+    DOUBLE,
+    EXACT,
+    FLOAT,
+    INT,
+    INTEGERS,
+    NULL,
+    STRING,
+    Near,
+    Type,
+    Unsupported,
+    WouldFail,
+    as_decimal,
+    cast,
+    in_range,
+    order,
+    parse_type,
+    rounded,
+    wider,
+    within_38,
+)
 
 
 class Scalar(NamedTuple):
@@ -40,38 +46,12 @@ class Scalar(NamedTuple):
 
     type: Type
     of: Callable[[Any], Any]
-    literal: Type | None = None  # the smallest decimal that holds it, if it is a literal integer
-
-
-class Near(float):
-    """A float that rounding may have moved: an equal answer lies within `tolerance` of it."""
-
-    tolerance: float
-
-    def __new__(cls, value: float, tolerance: float) -> Self:
-        self = super().__new__(cls, value)
-        self.tolerance = tolerance
-        return self
+    literal: Decimal | None = None  # if it is a number as the query wrote it
 
 
 Sub = Callable[[exp.Expression], Scalar]
 Leaf = Callable[[exp.Expression], Scalar | None]
 Functions = Mapping[str, tuple[Callable[..., Any], Type]]
-
-NULL, BOOLEAN, STRING = Type("null"), Type("boolean"), Type("string")
-INT, BIGINT, FLOAT, DOUBLE = Type("int"), Type("bigint"), Type("float"), Type("double")
-DATE, TIMESTAMP = Type("date"), Type("timestamp")
-INTEGERS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 20}  # and their digits as decimals
-_BITS = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
-_GUESSES: dict[type, Type] = {
-    bool: BOOLEAN,
-    int: BIGINT,
-    float: DOUBLE,
-    str: STRING,
-    date: DATE,
-    datetime: TIMESTAMP,
-}
-EXACT = Context(prec=120, rounding=ROUND_HALF_UP)
 
 
 def bind(node: exp.Expression, leaf: Leaf, functions: Functions) -> Scalar:
@@ -91,57 +71,11 @@ def bind(node: exp.Expression, leaf: Leaf, functions: Functions) -> Scalar:
     return rule(node, sub)
 
 
-def order(value: Any) -> Any:
-    """A key that sorts and hashes like Spark: NaN above all, equal to itself; -0.0 like 0.0."""
-    if isinstance(value, float):
-        return (1, 0.0) if math.isnan(value) else (0, float(value))
-    return value
-
-
-def parse_type(text: str) -> Type:
-    """Read a Spark type name, as in `decimal(10,2)`."""
-    name, *numbers = re.findall(r"\w+", text.lower())
-    names: dict[str, str] = {"integer": "int", "long": "bigint"}
-    return Type(names.get(name) or name, *map(int, numbers))
-
-
-def type_of(value: Any) -> Type:
-    """Guess the type of a column from one of its values."""
-    if isinstance(value, Decimal):
-        return Type("decimal", 38, 18)
-    return _GUESSES.get(type(value), NULL)
-
-
 def converted(scalar: Scalar, target: Type) -> Scalar:
     """The same expression, cast."""
     if scalar.type == target:
         return scalar
-    return Scalar(target, lambda env: _cast(scalar.of(env), target))
-
-
-def rounded(value: Decimal, target: Type) -> Decimal:
-    """A decimal at its type's scale, half up; too many digits fail the query."""
-    result = value.quantize(Decimal(1).scaleb(-target.scale), context=EXACT)
-    if abs(result) >= Decimal(10) ** (target.precision - target.scale):
-        raise WouldFail(f"{value} does not fit in {target}")
-    return result
-
-
-def in_range(value: int, target: Type) -> int:
-    """An integer, if its type can hold it."""
-    if not -(1 << _BITS[target.name] - 1) <= value < 1 << _BITS[target.name] - 1:
-        raise WouldFail(f"{value} does not fit in {target.name}")
-    return value
-
-
-def as_decimal(integer: Type) -> Type:
-    """The decimal type that holds every value of an integer type; a decimal stays itself."""
-    return integer if integer.name == "decimal" else Type("decimal", INTEGERS[integer.name])
-
-
-def utc(moment: datetime) -> datetime:
-    """A timestamp without a zone is in UTC."""
-    return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return Scalar(target, lambda env: cast(scalar.of(env), target))
 
 
 def _literal(node: exp.Literal, sign: str) -> Scalar:
@@ -151,13 +85,15 @@ def _literal(node: exp.Literal, sign: str) -> Scalar:
     if "e" in text.lower():
         return Scalar(DOUBLE, lambda _: float(text))
     number = Decimal(text)
+    if "." in text or not -(1 << 63) <= number < 1 << 63:
+        return Scalar(_shown_digits(number), lambda _: number, literal=number)
+    small = -(1 << 31) <= number < 1 << 31
+    return Scalar(INT if small else BIGINT, lambda _: int(number), literal=number)
+
+
+def _shown_digits(number: Decimal) -> Type:
     _, digits, exponent = number.as_tuple()
-    scale = -int(exponent)
-    smallest = Type("decimal", max(len(digits), scale), scale)
-    if scale or not -(1 << 63) <= number < 1 << 63:
-        return Scalar(smallest, lambda _: number)
-    fits = -(1 << 31) <= number < 1 << 31
-    return Scalar(INT if fits else BIGINT, lambda _: int(number), literal=smallest)
+    return Type("decimal", max(len(digits), -int(exponent)), -int(exponent))
 
 
 def _negated(test: Scalar) -> Scalar:
@@ -187,13 +123,30 @@ def _logic(left: Scalar, right: Scalar, *, decisive: bool) -> Scalar:
 
 
 def _comparison(compare: Callable[[Any, Any], bool], left: Scalar, right: Scalar) -> Scalar:
-    common = _wider(left.type, right.type)
+    if compare not in (operator.eq, operator.ne) and (beyond := _beyond_bigint(left, right)):
+        # Spark decides this without a look at the column: `n < 9223372036854775808` even for NULL.
+        always = compare(*beyond)
+        return Scalar(BOOLEAN, lambda _: always)
+    common = wider(left.type, right.type)
     return _strict(
         BOOLEAN,
         lambda a, b: compare(order(a), order(b)),
         converted(left, common),
         converted(right, common),
     )
+
+
+def _beyond_bigint(left: Scalar, right: Scalar) -> tuple[Decimal, Decimal] | None:
+    """Both sides, zero for the integer, if the other is a literal that no bigint reaches."""
+
+    def far(scalar: Scalar) -> bool:
+        return scalar.literal is not None and not -(1 << 63) <= scalar.literal <= (1 << 63) - 1
+
+    if left.type.name in INTEGERS and far(right):
+        return Decimal(0), right.literal or Decimal(0)
+    if right.type.name in INTEGERS and far(left):
+        return left.literal or Decimal(0), Decimal(0)
+    return None
 
 
 def _equal_or_both_null(left: Scalar, right: Scalar) -> Scalar:
@@ -207,7 +160,7 @@ def _equal_or_both_null(left: Scalar, right: Scalar) -> Scalar:
 
 def _membership(value: Scalar, members: list[Scalar]) -> Scalar:
     # All meet in one type: in `n IN (9007199254740993, 0.5D)` that is double, for both members.
-    common = reduce(_wider, (m.type for m in members), value.type)
+    common = reduce(wider, (m.type for m in members), value.type)
     value = converted(value, common)
     tests = [_comparison(operator.eq, value, converted(m, common)) for m in members]
     return reduce(lambda a, b: _logic(a, b, decisive=True), tests)
@@ -233,7 +186,7 @@ def _like(text: str, pattern: str) -> bool:
 
 
 def _first_not_null(choices: list[Scalar]) -> Scalar:
-    common = reduce(_wider, (c.type for c in choices))
+    common = reduce(wider, (c.type for c in choices))
     choices = [converted(c, common) for c in choices]
 
     def of(env: Any) -> Any:
@@ -243,7 +196,7 @@ def _first_not_null(choices: list[Scalar]) -> Scalar:
 
 
 def _choice(branches: list[tuple[Scalar, Scalar]], otherwise: Scalar) -> Scalar:
-    common = reduce(_wider, (value.type for _, value in branches), otherwise.type)
+    common = reduce(wider, (value.type for _, value in branches), otherwise.type)
     branches = [(test, converted(value, common)) for test, value in branches]
     otherwise = converted(otherwise, common)
 
@@ -280,7 +233,7 @@ def _arithmetic(symbol: str, left: Scalar, right: Scalar) -> Scalar:
     kinds = {left.type.name, right.type.name}
     if "decimal" in kinds and not kinds & {"float", "double"}:
         return _decimal_arithmetic(symbol, left, right)
-    common = _wider(left.type, right.type)
+    common = wider(left.type, right.type)
     if symbol == "/":
         common = DOUBLE  # 7 / 2 is 3.5
     if common.name in INTEGERS:
@@ -288,7 +241,7 @@ def _arithmetic(symbol: str, left: Scalar, right: Scalar) -> Scalar:
     if common not in (FLOAT, DOUBLE):
         raise Unsupported(f"{left.type.name} {symbol} {right.type.name}")
     left, right = converted(left, common), converted(right, common)
-    return _strict(common, lambda a, b: _cast(_floats(symbol, a, b), common), left, right)
+    return _strict(common, lambda a, b: cast(_floats(symbol, a, b), common), left, right)
 
 
 def _integers(symbol: str, a: int, b: int) -> int:
@@ -319,7 +272,8 @@ def _floats(symbol: str, a: float, b: float) -> float:
 
 def _decimal_arithmetic(symbol: str, left: Scalar, right: Scalar) -> Scalar:
     # Beside a decimal, a literal integer has only the digits it shows.
-    (p1, s1), (p2, s2) = (as_decimal(x.literal or x.type)[1:] for x in (left, right))
+    own = (x.type if x.literal is None else _shown_digits(x.literal) for x in (left, right))
+    (p1, s1), (p2, s2) = (as_decimal(kind)[1:] for kind in own)
     scale = max(s1, s2)
     match symbol:
         case "*":
@@ -331,7 +285,7 @@ def _decimal_arithmetic(symbol: str, left: Scalar, right: Scalar) -> Scalar:
             result = min(p1 - s1, p2 - s2) + scale, scale
         case _:
             result = max(p1 - s1, p2 - s2) + scale + 1, scale
-    target = _within_38(*result)
+    target = within_38(*result)
 
     def compute(a: Decimal | int, b: Decimal | int) -> Decimal:
         if symbol in "/%" and b == 0:
@@ -340,13 +294,6 @@ def _decimal_arithmetic(symbol: str, left: Scalar, right: Scalar) -> Scalar:
         return rounded(function.get(symbol, EXACT.remainder)(Decimal(a), Decimal(b)), target)
 
     return _strict(target, compute, left, right)
-
-
-def _within_38(precision: int, scale: int) -> Type:
-    """Digits before the point come first, but six after it are kept."""
-    if precision <= 38:
-        return Type("decimal", precision, scale)
-    return Type("decimal", 38, max(38 - (precision - scale), min(scale, 6)))
 
 
 def _signed(function: Callable[[Any], Any], scalar: Scalar) -> Scalar:
@@ -359,59 +306,6 @@ def _signed(function: Callable[[Any], Any], scalar: Scalar) -> Scalar:
         return in_range(function(value), scalar.type) if isinstance(value, int) else function(value)
 
     return _strict(scalar.type, compute, scalar)
-
-
-def _wider(a: Type, b: Type) -> Type:
-    """The type in which Spark lets two values meet: to compare them, or to choose one."""
-    names = {a.name, b.name}
-    if b in (a, NULL):
-        return a
-    if a == NULL:
-        return b
-    numeric = INTEGERS.keys() | {"decimal", "float", "double"}
-    if names <= INTEGERS.keys():
-        return max(a, b, key=lambda t: INTEGERS[t.name])
-    if names <= INTEGERS.keys() | {"decimal"}:
-        (p1, s1), (p2, s2) = as_decimal(a)[1:], as_decimal(b)[1:]
-        scale = max(s1, s2)
-        surplus = max(0, max(p1 - s1, p2 - s2) + scale - 38)
-        # Too long for 38 digits: those behind the point go, so the shorter side may be rounded.
-        return Type("decimal", max(p1 - s1, p2 - s2) + scale - surplus, max(0, scale - surplus))
-    if names <= numeric:
-        return DOUBLE
-    if names in ({"date", "timestamp"}, {"string", "timestamp"}):
-        return TIMESTAMP
-    if names == {"string", "date"}:
-        return DATE
-    raise Unsupported(f"{a.name} beside {b.name}")
-
-
-def _cast(value: Any, target: Type) -> Any:
-    if value is None:
-        return None
-    match target.name:
-        case "double":
-            return value if isinstance(value, float) else float(value)
-        case "float":
-            return ctypes.c_float(float(value)).value
-        case "decimal":
-            return rounded(Decimal(repr(value) if isinstance(value, float) else value), target)
-        case name if name in INTEGERS:
-            if isinstance(value, float) and not math.isfinite(value):
-                raise WouldFail(f"{value} is no {name}")
-            return in_range(int(value), target)
-        case "timestamp" if isinstance(value, datetime):
-            return utc(value)
-        case "timestamp" if isinstance(value, date):
-            return datetime(value.year, value.month, value.day, tzinfo=UTC)
-        case "timestamp":
-            return utc(datetime.fromisoformat(value))
-        case "date" if isinstance(value, str):
-            return date.fromisoformat(value)
-        case "string" if isinstance(value, str):
-            return value
-        case _:
-            raise Unsupported(f"CAST({value!r} AS {target.name})")
 
 
 def _two(combine: Callable[[Scalar, Scalar], Scalar]) -> Callable[[Any, Sub], Scalar]:

@@ -2,7 +2,8 @@
 
 Every row is put into every window that contains it, every window keeps all its rows, every
 aggregate reads them all. Nothing is shared, nothing is clever, nothing is imported from the rest of
-the project: SQL is read by sqlglot, here and in `expressions`, and by nothing else.
+the project: sqlglot reads the SQL, and `values`, `expressions` and `aggregates` beside this file
+give it Spark's meaning.
 """
 
 from __future__ import annotations
@@ -19,18 +20,8 @@ from sqlglot.dialects import Spark
 from sqlglot.tokens import TokenType
 
 from gingham.testing.aggregates import bind_aggregate
-from gingham.testing.expressions import (
-    BOOLEAN,
-    Functions,
-    Scalar,
-    Type,
-    Unsupported,
-    bind,
-    order,
-    parse_type,
-    type_of,
-    utc,
-)
+from gingham.testing.expressions import Functions, Scalar, bind
+from gingham.testing.values import BOOLEAN, Type, Unsupported, order, parse_type, type_of, utc
 
 Table = tuple[list[dict[str, Any]], tuple[str, ...]]
 Row = dict[tuple[str, str], Any]  # (table alias, column): value

@@ -22,7 +22,8 @@ def normalized(classes: Iterable[ResidueClass]) -> tuple[ResidueClass, ...]:
 
     def contained(slide: int, residue: int) -> bool:
         return any(
-            d < slide and slide % d == 0 and (d, residue % d) in present for d in {s for s, _ in unique}
+            d < slide and slide % d == 0 and (d, residue % d) in present
+            for d in {s for s, _ in unique}
         )
 
     return tuple(c for c in unique if not contained(*c))
@@ -50,9 +51,7 @@ def pane_length(classes: Iterable[ResidueClass]) -> int:
     return math.gcd(*(slide for slide, _ in classes), *(residue - first for _, residue in classes))
 
 
-def edges_between(
-    classes: Iterable[ResidueClass], start: int, stop: int
-) -> npt.NDArray[np.int64]:
+def edges_between(classes: Iterable[ResidueClass], start: int, stop: int) -> npt.NDArray[np.int64]:
     """All edges e with start <= e < stop, sorted.
 
     >>> edges_between([(6, 0), (4, 1)], 0, 12).tolist()
