@@ -5,8 +5,10 @@ from __future__ import annotations
 import functools
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -18,14 +20,14 @@ from gingham.logical.query import Query
 from gingham.optimizer import optimize
 from gingham.plan.bound import BoundQuery
 from gingham.plan.tree import Plan
-from gingham.spark.alone import alone
+from gingham.spark.alone import alone, slots
 from gingham.spark.answers import Answers
-from gingham.spark.check import Unsafe, check
+from gingham.spark.check import Unsafe, check, failed_job
 from gingham.spark.enrich import Lookup, enrich
 from gingham.spark.run import MOST_SHARDS_ON_DRIVER, first_instant, run
 from gingham.spark.session import is_ansi, session
 from gingham.sql import parse
-from gingham.sql.safe import CannotBeMadeSafe, safe
+from gingham.sql.safe import CannotBeMadeSafe, calls_user_function, safe
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +129,7 @@ class Loom:
     def plan(self, stream: str | None = None) -> Plan:
         """How the queries of a stream will be answered."""
         source = self._source(stream)
-        own = [q for q in self._queries.values() if q.query.stream == source.info.name]
+        own = self._queries_of(source.info.name)
         if not own:
             raise QueryError(
                 f"no query reads {source.info.name}", "there is nothing to plan", "loom.add(...)"
@@ -141,23 +143,38 @@ class Loom:
 
     def run(self, *, most_on_driver: int = MOST_SHARDS_ON_DRIVER) -> Answers:
         """Answer every query over static DataFrames, each stream in one pass."""
-        parts = []
-        for stream in sorted({q.query.stream for q in self._queries.values()}):
-            plan = self.plan(stream)
-            source = self._source(stream)
-            enriched = enrich(source.rows, self._lookups, plan.joins, plan.columns)
-            around = functools.partial(first_instant, source.rows, source.info.time)
-            parts.append(
-                run(
-                    self.spark,
-                    plan,
-                    enriched,
-                    source.info.time,
-                    around,
-                    most_on_driver=most_on_driver,
-                )
-            )
+        streams = sorted({q.query.stream for q in self._queries.values()})
+        parts = [self._run_stream(s, self._queries_of(s), most_on_driver) for s in streams]
         return Answers.combined(self.spark, parts, self.queries)
+
+    def _run_stream(
+        self, stream: str, queries: Sequence[BoundQuery], most_on_driver: int
+    ) -> Answers:
+        source = self._source(stream)
+        plan = optimize(stream, queries)
+        enriched = enrich(source.rows, self._lookups, plan.joins, plan.columns)
+        around = functools.partial(first_instant, source.rows, source.info.time)
+        try:
+            return run(
+                self.spark,
+                plan,
+                enriched,
+                source.info.time,
+                around,
+                most_on_driver=most_on_driver,
+            )
+        except (PySparkException, Py4JError) as error:
+            fragile = [q for q in queries if q.fragile]
+            if not fragile:
+                raise failed_job(error) from error
+            # One of these raised, and all others would have gone down with it.
+            sturdy = [q for q in queries if not q.fragile]
+            apart = {q.name: (q.query, self._slots_alone(q.query)) for q in fragile}
+            rest = [self._run_stream(stream, sturdy, most_on_driver)] if sturdy else []
+            return Answers.combined(self.spark, [*rest, Answers.apart(self.spark, apart)])
+
+    def _slots_alone(self, query: Query) -> DataFrame:
+        return slots(self._enriched(query), query, self._source(query.stream).info.time)
 
     def alone(self, name: str) -> DataFrame:
         """The same query as a Spark job of its own: what sharing is compared with."""
@@ -181,7 +198,9 @@ class Loom:
             return found.sql, found.raises
 
         time = self._source(query.stream).info.time
-        return check(query, self._enriched(query), time, make_safe, ansi=ansi)
+        bound = check(query, self._enriched(query), time, make_safe, ansi=ansi)
+        read = (query.where_sql, *query.keys, *(a.sql for a in query.aggregates))
+        return replace(bound, fragile=bound.fragile or any(map(calls_user_function, read)))
 
     def _enriched(self, query: Query) -> DataFrame:
         """The stream with the query's tables; kept, because Spark takes its time to analyse it."""
@@ -194,6 +213,9 @@ class Loom:
     @property
     def _lookups(self) -> dict[str, Lookup]:
         return {table.name: lookup for table, lookup in self._tables.values()}
+
+    def _queries_of(self, stream: str) -> list[BoundQuery]:
+        return [q for q in self._queries.values() if q.query.stream == stream]
 
     def _source(self, stream: str | None) -> _Source:
         if stream is None and len(self._streams) == 1:

@@ -87,10 +87,10 @@ def queries(draw: st.DrawFn, data: Data, window: Window) -> str:
     aggregates = _filtered(attributes, predicate) | _arithmetic(attributes)
     items = draw(st.lists(aggregates, min_size=1, max_size=3))
     named = [f"{item} AS a{n}" for n, item in enumerate(items)]
-    where = f" WHERE {draw(predicate)}" if draw(st.integers(0, 3)) else ""
+    where = f" WHERE {draw(predicate)}" if draw(st.booleans()) else ""
     groups = draw(st.permutations([*(k.group for k in keys), *window.key]))
     group_by = f" GROUP BY {', '.join(groups)}" if groups else ""
-    having = f" HAVING {draw(_having(attributes))}" if not draw(st.integers(0, 3)) else ""
+    having = f" HAVING {draw(_having(attributes))}" if not draw(st.integers(0, 4)) else ""
     shown = [k.item for k in keys if k.item]
     return (
         f"SELECT {', '.join([*shown, *named])} FROM {STREAM}{window.clause}{alias}"

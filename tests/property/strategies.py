@@ -193,7 +193,10 @@ def _rows(
 ) -> list[dict[str, Any]]:
     values = {name: _or_null(strategy) for name, (_, strategy) in columns.items()}
     row = st.fixed_dictionaries({TIME: _or_null(moments), **values})
-    rows = draw(st.lists(row, min_size=draw(st.sampled_from([0, 3, most // 2])), max_size=most))
+    least = draw(st.sampled_from([0, most // 8, most // 4, most // 2]))
+    rows = draw(st.lists(row, min_size=least, max_size=most - 3))
+    if rows:
+        rows += draw(st.lists(st.sampled_from(rows), max_size=3))  # twice the same, out of order
     stride = draw(st.integers(1, 40))
     # Unique and in no order, because 41 is a prime: for min_by and max_by.
     names = (TIME, *columns)

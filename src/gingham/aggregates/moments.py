@@ -102,7 +102,7 @@ class Moment(Aggregate):
 
     @property
     def partials(self) -> tuple[Partial, ...]:
-        x = self.call.arguments[0]
+        x = _double(self.call.arguments[0], self.call.types[0])
         return (Partial((f"count({x})", f"avg({x})", f"var_pop({x})"), MOMENTS),)
 
     def finalize(self, states: tuple[State, ...]) -> pa.Array:
@@ -128,7 +128,7 @@ class Comoment(Aggregate):
 
     @property
     def partials(self) -> tuple[Partial, ...]:
-        a, b = self.call.arguments
+        a, b = (_double(*pair) for pair in zip(self.call.arguments, self.call.types, strict=True))
         # Spark's regressions count pairs without NULL only, as covariances do.
         columns = (
             f"regr_count({a}, {b})",
@@ -150,6 +150,11 @@ class Comoment(Aggregate):
             # Spark divides by zero to NULL where one side does not vary.
             undefined |= (squares_a == 0) | (squares_b == 0)
         return pa.array(values, type=pa.float64(), mask=undefined)
+
+
+def _double(argument: str, kind: str) -> str:
+    # As Spark does for all of these; the mean of decimals would be a decimal.
+    return argument if kind == "double" else f"CAST({argument} AS DOUBLE)"
 
 
 def _weights(n: Array, m: Array) -> tuple[Array, Array]:

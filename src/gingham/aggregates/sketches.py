@@ -77,9 +77,12 @@ class ApproxCountDistinct(Aggregate):
         lg_k = min(21, max(12, math.ceil(2 * math.log2(1.04 / deviation))))
         if self.call.types[0] in ("float", "double"):
             # Every NaN is one value, and so are 0.0 and -0.0.
-            argument = f"CAST(CAST({argument} AS DOUBLE) + 0.0D AS STRING)"
-        elif self.call.types[0] not in ("int", "bigint", "string", "binary"):
-            argument = f"CAST({argument} AS STRING)"
+            argument = f"CAST({argument} AS DOUBLE) + 0.0D"
+        if self.call.types[0] == "binary":
+            argument = f"hex({argument})"
+        if self.call.types[0] not in ("int", "bigint"):
+            # The sketch does not count the empty string, so no value may become one.
+            argument = f"concat('=', CAST({argument} AS STRING))"
         return (Partial((f"hll_sketch_agg({argument}, {lg_k})",), _Hll(lg_k)),)
 
     def finalize(self, states: tuple[State, ...]) -> pa.Array:

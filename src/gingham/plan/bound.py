@@ -56,6 +56,8 @@ class BoundQuery:
     # Counts of rows for which an argument or a key would raise; any such row fails the query.
     guards: tuple[Reading, ...]
     slots: pa.Schema  # window_start, window_end, __key_0, ..., __aggregate_0, ...
+    # May it raise in the middle of a run, where it takes all queries down with it?
+    fragile: bool = False
 
     @property
     def name(self) -> str:

@@ -26,6 +26,7 @@ class Statistics:
     partials: int
     in_executors: tuple[str, ...]  # queries whose answers are computed where the shards are
     seconds: Mapping[str, float]
+    apart: tuple[str, ...] = ()  # queries that raised, or might have, and run alone
 
     @classmethod
     def total(cls, parts: Sequence[Statistics]) -> Statistics:
@@ -41,6 +42,7 @@ class Statistics:
             partials=sum(p.partials for p in parts),
             in_executors=tuple(name for p in parts for name in p.in_executors),
             seconds=dict(seconds),
+            apart=tuple(name for p in parts for name in p.apart),
         )
 
 
@@ -70,9 +72,9 @@ class Answers(Mapping[str, DataFrame]):
 
     @classmethod
     def combined(
-        cls, spark: SparkSession, parts: Sequence[Answers], order: Sequence[str]
+        cls, spark: SparkSession, parts: Sequence[Answers], order: Sequence[str] = ()
     ) -> Answers:
-        """The answers of several streams as one."""
+        """The answers of several runs as one, in this order or one after the other."""
         queries = {n: q for part in parts for n, q in part.queries.items()}
         slots = {n: s for part in parts for n, s in part.slots.items()}
 
@@ -81,7 +83,14 @@ class Answers(Mapping[str, DataFrame]):
                 part.release()
 
         statistics = Statistics.total([part.statistics for part in parts])
-        return cls(spark, {n: queries[n] for n in order}, slots, statistics, release)
+        return cls(spark, {n: queries[n] for n in order or queries}, slots, statistics, release)
+
+    @classmethod
+    def apart(cls, spark: SparkSession, slots: Mapping[str, tuple[Query, DataFrame]]) -> Answers:
+        """Queries that run alone, each when its answer is asked for."""
+        queries = {name: query for name, (query, _) in slots.items()}
+        statistics = Statistics(len(slots), 0, 0, 0, 0, (), {}, apart=tuple(slots))
+        return cls(spark, queries, {n: rows for n, (_, rows) in slots.items()}, statistics)
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from gingham.aggregates import Call, bind
-from gingham.core.errors import QueryError
+from gingham.core.errors import AnswerError, QueryError
 from gingham.logical.predicate import Predicate, expressions, typed, whole
 from gingham.logical.query import Query, Selected
 from gingham.plan.bound import BoundQuery, Condition, Reading
@@ -55,6 +55,7 @@ class _Binder:
         self.make_safe = make_safe
         self.schema = schema
         self.ansi = ansi
+        self.fragile = False
 
     def bind(self) -> BoundQuery:
         query = self.query
@@ -65,12 +66,15 @@ class _Binder:
             self._reading(i, selected, where, guards) for i, selected in enumerate(query.aggregates)
         )
         guards = list(dict.fromkeys(guards))
-        return BoundQuery(query, where, keys, readings, tuple(guards), self.schema)
+        return BoundQuery(
+            query, where, keys, readings, tuple(guards), self.schema, fragile=self.fragile
+        )
 
     def _condition(self, predicate: Predicate, sql: str) -> Condition:
         try:
             return Condition(typed(predicate, self.types, self.make_safe), sql)
         except Unsafe:
+            self.fragile = True
             # Evaluated as it stands, with Spark's own order of evaluation.
             return Condition(whole(sql), sql)
 
@@ -109,6 +113,7 @@ class _Binder:
         try:
             safe, raises = self.make_safe(sql)
         except Unsafe:
+            self.fragile = True
             # Evaluated for rows of the query only; nobody else can share it.
             return f"CASE WHEN {condition.sql} THEN {sql} END"
         if raises is not None:
@@ -134,14 +139,28 @@ def _types(enriched: DataFrame, query: Query) -> dict[str, str]:
     return {sql: field.dataType.simpleString() for sql, field in zip(ordered, fields, strict=True)}
 
 
-def _complaint(error: PySparkException) -> QueryError:
-    message = re.sub(r"\s*SQLSTATE: \w+.*", "", str(error), flags=re.DOTALL).strip()
-    what, _, why = message.partition("] ")
-    if not why:
-        what, why = "Spark refuses the query", message
-    first = re.split(r"(?<=\.)\s|\n", why.strip())[0]
-    return QueryError(
-        f"Spark refuses the query: {what.lstrip('[')}",
+def failed_job(error: Exception) -> AnswerError:
+    """A shared run that Spark stopped."""
+    what, first = _message(error)
+    return AnswerError(
+        f"Spark stopped the shared run: {what}",
         first,
-        "see the names and types with stream.printSchema(); Spark's message is above",
+        "mend the data or the function that raised; the cause below has Spark's own trace",
     )
+
+
+def _complaint(error: PySparkException) -> QueryError:
+    what, first = _message(error)
+    return QueryError(
+        f"Spark refuses the query: {what}",
+        first,
+        "see the names and types with stream.printSchema(), or what the function expects",
+    )
+
+
+def _message(error: Exception) -> tuple[str, str]:
+    """The class and the first sentence of Spark's message: `[CLASS] Sentence. More.`."""
+    found = re.search(r"\[([A-Z][A-Z0-9_.]+)\] (.*?)(?:\. |\n| SQLSTATE|$)", str(error))
+    if found is None:
+        return type(error).__name__, str(error).strip().partition("\n")[0]
+    return found[1], found[2].rstrip(".")

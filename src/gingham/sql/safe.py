@@ -43,6 +43,7 @@ _STRICT = (
     exp.LTE,
     exp.GT,
     exp.GTE,
+    exp.IntDiv,
     *_TRY,
 )
 _RAISING_FUNCTIONS = frozenset({
@@ -77,6 +78,11 @@ def safe(sql: str, types: Mapping[str, str], *, ansi: bool) -> Safe:
     Safe(sql='a * b', raises=None)
     """
     return _safe(sql, tuple(sorted(types.items())), ansi)
+
+
+def calls_user_function(sql: str) -> bool:
+    """True if the SQL calls a function that is not Spark's own; it may raise whatever it likes."""
+    return any(isinstance(node, exp.Anonymous) for node in read_expression(sql).walk())
 
 
 @cache
@@ -125,7 +131,10 @@ def _tried(node: exp.Expr) -> exp.Expr:
         return exp.Anonymous(this=_TRY[type(node)], expressions=[node.this, node.expression])
     if isinstance(node, exp.Cast):
         return exp.TryCast(this=node.this, to=node.to, safe=True)
-    # Negation, absolute value and integer division have no try_ form.
+    if isinstance(node, exp.IntDiv):
+        divisor = exp.Nullif(this=node.expression, expression=exp.Literal.number(0))
+        return exp.IntDiv(this=node.this, expression=divisor)
+    # Negation and absolute value of integers have no try_ form.
     raise CannotBeMadeSafe(write(node))
 
 
