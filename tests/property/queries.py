@@ -3,7 +3,7 @@
 import math
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from functools import cache
@@ -76,26 +76,81 @@ class Data:
     functions: bool
 
 
+@dataclass(frozen=True, repr=False)
+class Query:
+    """The parts of a query, as texts."""
+
+    window: Window
+    alias: str
+    join: str
+    renamed: dict[str, str]  # columns that the join makes ambiguous, and how to write them
+    keys: tuple["Key", ...]
+    items: tuple[str, ...]
+    where: str
+    having: str
+    window_first: bool
+
+    @property
+    def text(self) -> str:
+        named = [f"{item} AS a{n}" for n, item in enumerate(self.items)]
+        keys = [key.group for key in self.keys]
+        groups = [*self.window.key, *keys] if self.window_first else [*keys, *self.window.key]
+        return (
+            f"SELECT {', '.join([*(key.item for key in self.keys if key.item), *named])}"
+            f" FROM {STREAM}{self.window.clause}{self.alias}{self.join}{self.where}"
+            f"{' GROUP BY ' if groups else ''}{', '.join(groups)}{self.having}"
+        )
+
+
+@dataclass(frozen=True)
+class Key:
+    """What to group by, and how to select it; empty if it is not selected."""
+
+    group: str
+    item: str
+
+
 @st.composite
-def queries(draw: st.DrawFn, data: Data, window: Window) -> str:
-    """A query over this window."""
+def queries(draw: st.DrawFn, data: Data, windows: Sequence[Window]) -> tuple[str, ...]:
+    """A query over each window; some are like an earlier one, but for a part or two."""
+    drawn: list[Query] = []
+    for window in windows:
+        models = [q for q in drawn if window.form == "window" or not q.alias]
+        if models and draw(st.booleans()):
+            drawn.append(replace(draw(_varied(data, draw(st.sampled_from(models)))), window=window))
+        else:
+            drawn.append(draw(_query(data, window)))
+    return tuple(query.text for query in drawn)
+
+
+@st.composite
+def _query(draw: st.DrawFn, data: Data, window: Window) -> Query:
     alias = draw(st.sampled_from(["", "", " AS r"])) if window.form == "window" else ""
     join, renamed = draw(_joins(data, alias[-1:] or STREAM)) if data.tables else ("", {})
-    attributes = _attributes(data, renamed, joined=bool(join))
+    parts = _parts(data, renamed, joined=bool(join))
+    chosen = {name: draw(part) for name, part in parts.items()}
+    return Query(window=window, alias=alias, join=join, renamed=renamed, **chosen)
+
+
+@st.composite
+def _varied(draw: st.DrawFn, data: Data, model: Query) -> Query:
+    parts = _parts(data, model.renamed, joined=bool(model.join))
+    changed = draw(st.lists(st.sampled_from(list(parts)), max_size=2, unique=True))
+    return replace(model, **{name: draw(parts[name]) for name in changed})
+
+
+def _parts(data: Data, renamed: dict[str, str], *, joined: bool) -> dict[str, st.SearchStrategy]:
+    attributes = _attributes(data, renamed, joined=joined)
     predicate = predicates(attributes, functions=data.functions)
-    keys = draw(_keys(attributes))
-    aggregates = _filtered(attributes, predicate) | _arithmetic(attributes)
-    items = draw(st.lists(aggregates, min_size=1, max_size=3))
-    named = [f"{item} AS a{n}" for n, item in enumerate(items)]
-    where = f" WHERE {draw(predicate)}" if draw(st.booleans()) else ""
-    groups = draw(st.permutations([*(k.group for k in keys), *window.key]))
-    group_by = f" GROUP BY {', '.join(groups)}" if groups else ""
-    having = f" HAVING {draw(_having(attributes))}" if not draw(st.integers(0, 4)) else ""
-    shown = [k.item for k in keys if k.item]
-    return (
-        f"SELECT {', '.join([*shown, *named])} FROM {STREAM}{window.clause}{alias}"
-        f"{join}{where}{group_by}{having}"
-    )
+    item = _items(attributes, predicate)
+    where, having = predicate.map(" WHERE {}".format), _having(attributes).map(" HAVING {}".format)
+    return {
+        "where": st.just("") | where,
+        "items": st.lists(item, min_size=1, max_size=3).map(tuple),
+        "keys": _keys(attributes).map(tuple),
+        "having": st.just("") | st.just("") | st.just("") | having,
+        "window_first": st.booleans(),
+    }
 
 
 @st.composite
@@ -103,7 +158,9 @@ def predicates(
     draw: st.DrawFn, attributes: Sequence[Attribute], *, functions: bool, depth: int = 3
 ) -> str:
     """Conditions, nested; everything nested stands in parentheses."""
-    shapes = ["{}", "{}", "({}) AND ({})", "({}) OR ({})", "NOT ({})", "({}) IS NULL"]
+    shapes = ["{}", "{}", "{}", "({}) AND ({})", "({}) OR ({})", "NOT ({})"]
+    # Only at the top, or all that stands in it would come to nothing.
+    shapes += ["({}) IS NULL"] if depth == 3 else []
     shape = draw(st.sampled_from(shapes)) if depth else "{}"
     if shape == "{}":
         return draw(draw(st.sampled_from(_leaves(attributes, functions=functions))))
@@ -175,8 +232,9 @@ _EXPRESSIONS = (
 
 
 def _attributes(data: Data, renamed: dict[str, str], *, joined: bool) -> list[Attribute]:
-    """All columns that a query can name, and all expressions over them."""
-    types = {c: t for c, t in data.types.items() if "." not in c and c not in renamed}
+    """All columns that a query can name, and all expressions over them; columns count twice."""
+    hidden = {*renamed, "u"}
+    types = {c: t for c, t in data.types.items() if "." not in c and c not in hidden}
     rows = data.rows
     if joined:
         prefix = f"{TABLE}."
@@ -187,7 +245,7 @@ def _attributes(data: Data, renamed: dict[str, str], *, joined: bool) -> list[At
         Attribute(new, parse_type(data.types[old]), _values([row.get(old) for row in data.rows]))
         for old, new in renamed.items()
     ]
-    for text in (*types, *_EXPRESSIONS):
+    for text in (*types, *types, *_EXPRESSIONS):
         tree = _tree(text)
         names = {column.name for column in tree.find_all(exp.Column)}
         if names <= types.keys():
@@ -232,21 +290,15 @@ def _joins(draw: st.DrawFn, data: Data, stream: str) -> tuple[str, dict[str, str
     return f"{side} {TABLE} ON {on}", {}
 
 
-@dataclass(frozen=True)
-class _Key:
-    group: str
-    item: str  # empty: grouped by, but not selected
-
-
 @st.composite
-def _keys(draw: st.DrawFn, attributes: list[Attribute]) -> list[_Key]:
-    texts = [a.text for a in attributes if a.text not in (TIME, "u")]
+def _keys(draw: st.DrawFn, attributes: list[Attribute]) -> list[Key]:
+    texts = [a.text for a in attributes if a.text != TIME]
     chosen = draw(st.lists(st.sampled_from(texts), max_size=2, unique=True))
-    keys: list[_Key] = []
+    keys: list[Key] = []
     for number, text in enumerate(chosen):
-        forms = [_Key(text, f"{text} AS g{number}"), _Key(f"g{number}", f"{text} AS g{number}")]
+        forms = [Key(text, f"{text} AS g{number}"), Key(f"g{number}", f"{text} AS g{number}")]
         if re.fullmatch(r"[\w.]+", text):
-            forms = [_Key(text, text), _Key(text, ""), *forms]
+            forms = [Key(text, text), Key(text, ""), *forms]
         keys.append(draw(st.sampled_from(forms)))
     return keys
 
@@ -434,7 +486,9 @@ def _call(names: list[str], arguments: list[str]) -> Texts:
 
 
 @st.composite
-def _filtered(draw: st.DrawFn, attributes: list[Attribute], predicate: Texts) -> str:
+def _items(draw: st.DrawFn, attributes: list[Attribute], predicate: Texts) -> str:
+    if not draw(st.integers(0, 4)):
+        return draw(_arithmetic(attributes))
     call = draw(draw(st.sampled_from(_calls(attributes, predicate))))
     return call if draw(st.integers(0, 2)) else f"{call} FILTER (WHERE {draw(predicate)})"
 

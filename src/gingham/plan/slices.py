@@ -24,9 +24,9 @@ from gingham.algebra.edges import (
 Micros = npt.NDArray[np.int64]
 
 _PERIODIC_LIMIT = 4_096  # edges in one period
-_LISTED_PANES = 1 << 16  # how far the list of edges reaches, in panes
+_LISTED_PANES = 1 << 15  # how far the list of edges reaches, in panes
 _LISTED_EDGES = 1_024  # or in edges, where panes are very short
-_BEFORE = 4  # a fourth of the list lies before the instant that the data was seen at
+_BEFORE = 2  # half of the list lies before the instant that the data was seen at
 _FEW_PANES = 1.5  # panes per edge, up to which panes are as good as slices
 
 

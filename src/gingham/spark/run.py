@@ -19,6 +19,7 @@ from gingham.plan.tree import Grid, Plan, Tree
 from gingham.spark.alone import micros
 from gingham.spark.answers import Answers, Slots, Statistics
 from gingham.spark.executors import answer_in_executors
+from gingham.spark.session import planned_once
 from gingham.spark.shards import cell, shards
 
 MOST_SHARDS_ON_DRIVER = 1_000_000
@@ -42,8 +43,10 @@ def run(
     watch.lap("slices")
     made = shards(enriched, tree, slices, event_time)
     if not tree.keys:
-        # Without keys there are at most slices x cells shards, so they may come at once.
-        table, far, counts = made.toArrow(), frozenset[Grid](), {}
+        # Without keys there are at most slices x cells shards, so they may come at once, and
+        # planning again after every stage would cost more than it could save.
+        with planned_once(spark):
+            table, far, counts = made.toArrow(), frozenset[Grid](), {}
     else:
         made = made.persist(StorageLevel.MEMORY_AND_DISK)
         counts = _count(made, tree, slices)

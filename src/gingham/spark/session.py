@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from pyspark.sql import SparkSession
 
@@ -25,6 +27,23 @@ def session() -> SparkSession:
         .config("spark.log.level", "ERROR")
         .getOrCreate()
     )
+
+
+@contextmanager
+def planned_once(spark: SparkSession) -> Iterator[None]:
+    """Run a job that shuffles little: one partition per core, and no planning between stages."""
+    wanted = {
+        "spark.sql.adaptive.enabled": "false",
+        "spark.sql.shuffle.partitions": str(spark.sparkContext.defaultParallelism),
+    }
+    before = {name: spark.conf.get(name) for name in wanted}
+    for name, value in wanted.items():
+        spark.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            spark.conf.set(name, str(value))
 
 
 def is_ansi(spark: SparkSession) -> bool:
