@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 from pyspark.sql import SparkSession
@@ -30,7 +30,7 @@ def session() -> SparkSession:
 
 
 @contextmanager
-def planned_once(spark: SparkSession) -> Iterator[None]:
+def planned_once(spark: SparkSession) -> Generator[None]:
     """Run a job that shuffles little: one partition per core, and no planning between stages."""
     wanted = {
         "spark.sql.adaptive.enabled": "false",
