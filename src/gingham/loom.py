@@ -26,6 +26,7 @@ from gingham.spark.check import Unsafe, check, failed_job
 from gingham.spark.enrich import Lookup, enrich
 from gingham.spark.run import MOST_SHARDS_ON_DRIVER, first_instant, run
 from gingham.spark.session import is_ansi, session
+from gingham.spark.types import Types
 from gingham.sql import parse
 from gingham.sql.safe import CannotBeMadeSafe, calls_user_function, safe
 
@@ -45,7 +46,7 @@ class Loom:
         self._streams: dict[str, _Source] = {}
         self._tables: dict[str, tuple[Table, Lookup]] = {}
         self._queries: dict[str, BoundQuery] = {}
-        self._enriched_by: dict[object, DataFrame] = {}
+        self._types: dict[object, Types] = {}
 
     @property
     def queries(self) -> tuple[str, ...]:
@@ -198,17 +199,20 @@ class Loom:
             return found.sql, found.raises
 
         time = self._source(query.stream).info.time
-        bound = check(query, self._enriched(query), time, make_safe, ansi=ansi)
+        bound = check(query, self._types_for(query), time, make_safe, ansi=ansi)
         read = (query.where_sql, *query.keys, *(a.sql for a in query.aggregates))
         return replace(bound, fragile=bound.fragile or any(map(calls_user_function, read)))
 
     def _enriched(self, query: Query) -> DataFrame:
-        """The stream with the query's tables; kept, because Spark takes its time to analyse it."""
+        return self._types_for(query).rows
+
+    def _types_for(self, query: Query) -> Types:
+        """The stream with the query's tables, and what Spark has said about it so far."""
         name = (query.stream, query.joins)
-        if name not in self._enriched_by:
+        if name not in self._types:
             rows = self._source(query.stream).rows
-            self._enriched_by[name] = enrich(rows, self._lookups, query.joins)
-        return self._enriched_by[name]
+            self._types[name] = Types(enrich(rows, self._lookups, query.joins))
+        return self._types[name]
 
     @property
     def _lookups(self) -> dict[str, Lookup]:

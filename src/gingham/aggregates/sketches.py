@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from gingham.aggregates.base import Aggregate, Partial
-from gingham.aggregates.monoid import Monoid, State, flat
+from gingham.aggregates.monoid import Monoid, State, flat, to_numpy
 from gingham.core.errors import QueryError
 
 _DEFAULT_DEVIATION = 0.05
@@ -43,18 +43,19 @@ class _Hll(Monoid):
 
 @dataclass(frozen=True, slots=True)
 class _Kll(Monoid):
-    """KLL sketches of doubles with parameter k."""
+    """KLL sketches of doubles with parameter k, and how many NaN there were beside them."""
 
     k: int
 
     def load(self, columns: list[pa.Array]) -> State:
-        return State((_sketches(columns[0], datasketches.kll_doubles_sketch.deserialize),))
+        sketches = _sketches(columns[0], datasketches.kll_doubles_sketch.deserialize)
+        return State((sketches, to_numpy(columns[1], 0)[0]))
 
     def empty(self, count: int) -> State:
-        return State((np.full(count, None, dtype=object),))
+        return State((np.full(count, None, dtype=object), np.zeros(count, dtype=np.int64)))
 
     def merge(self, left: State, right: State) -> State:
-        return State((_pairwise(self._union, left, right),))
+        return State((_pairwise(self._union, left, right), left.arrays[1] + right.arrays[1]))
 
     def _union(self, a: Any, b: Any) -> Any:
         union = datasketches.kll_doubles_sketch(self.k)
@@ -113,21 +114,27 @@ class ApproxPercentile(Aggregate):
                 f"there is no mergeable quantile sketch over {kind}",
                 "a cast of the argument to a number",
             )
-        return (Partial((f"kll_sketch_agg_double(CAST({argument} AS DOUBLE), {k})",), _Kll(k)),)
+        number = f"CAST({argument} AS DOUBLE)"
+        # The sketch leaves NaN out; in Spark's order it is the greatest number.
+        return (
+            Partial(
+                (f"kll_sketch_agg_double({number}, {k})", f"count_if(isnan({number}))"), _Kll(k)
+            ),
+        )
 
     def finalize(self, states: tuple[State, ...]) -> pa.Array:
-        sketches = states[0].arrays[0]
-        ranks, many = _percentages(self)
+        percentages, many = _percentages(self)
         answers = [
-            None if s is None or s.is_empty() else s.get_quantiles(ranks, True) for s in sketches
+            _quantiles(sketch, int(nans), percentages)
+            for sketch, nans in zip(*states[0].arrays, strict=True)
         ]
         result = self.call.result
         if not many:
             return _as(
                 pa.array([None if a is None else a[0] for a in answers], pa.float64()), result
             )
-        offsets = pa.array(np.arange(len(answers) + 1) * len(ranks), pa.int32())
-        nulls = [float("nan")] * len(ranks)
+        offsets = pa.array(np.arange(len(answers) + 1) * len(percentages), pa.int32())
+        nulls = [float("nan")] * len(percentages)
         values = pa.array([v for a in answers for v in (nulls if a is None else a)], pa.float64())
         mask = pa.array([a is None for a in answers])
         # NaN stands for a missing answer until the mask hides it; integers cannot hold it.
@@ -136,6 +143,21 @@ class ApproxPercentile(Aggregate):
             result.value_type,
         )
         return pa.ListArray.from_arrays(offsets, values, mask=mask).cast(result)
+
+
+def _quantiles(sketch: Any, nans: int, percentages: list[float]) -> list[float] | None:
+    """Of all values, NaN after the others, those of the ranks asked for; None if there is none."""
+    numbers: int = 0 if sketch is None else sketch.n
+    ranks = [max(1, math.ceil(p * (numbers + nans))) for p in percentages]
+    if numbers + nans == 0:
+        return None
+    # Half a value lower, so that rounding does not lead to the next value.
+    return [
+        math.nan
+        if sketch is None or r > numbers
+        else sketch.get_quantile((r - 0.5) / numbers, True)
+        for r in ranks
+    ]
 
 
 def _percentages(aggregate: Aggregate) -> tuple[list[float], bool]:

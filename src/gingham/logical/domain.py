@@ -11,11 +11,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
 from typing import Any, Literal
 
 Kind = Literal["integer", "double", "decimal", "string", "date", "boolean"]
+_MOST_DIGITS = 38  # of a decimal
 _INTEGERS = ("tinyint", "smallint", "int", "bigint")
 
 
@@ -83,7 +85,7 @@ def compared(attribute_type: str, constant: Constant) -> Domain | None:
     >>> compared("string", Constant("integer", 5)) is None
     True
     """
-    exact = constant.kind in ("integer", "decimal")
+    exact = constant.kind in ("integer", "decimal") and _fits(attribute_type, constant.value)
     match attribute_type:
         case "tinyint" | "smallint" | "int" if exact or constant.kind == "double":
             return INTEGER
@@ -115,6 +117,21 @@ def compared(attribute_type: str, constant: Constant) -> Domain | None:
     return None
 
 
+def _fits(attribute_type: str, value: int | Decimal) -> bool:
+    """True if Spark compares exactly: the common decimal type of both sides has 38 digits."""
+    if attribute_type in _INTEGERS and not -(1 << 63) <= value < 1 << 63:
+        return False  # what Spark makes of NULL here depends on its optimizer
+    _, digits, exponent = Decimal(value).as_tuple()
+    scale = max(0, -int(exponent))
+    whole = max(0, len(digits) + int(exponent))
+    precision, own = 20, 0
+    if attribute_type.startswith("decimal"):
+        domain = natural(attribute_type)
+        assert domain is not None
+        precision, own = domain.precision, domain.scale
+    return max(precision - own, whole) + max(own, scale) <= _MOST_DIGITS
+
+
 def cast_for(sql: str, attribute_type: str, domain: Domain) -> str:
     """The attribute as an expression of the domain's type."""
     if domain == DOUBLE and attribute_type != "double":
@@ -129,7 +146,6 @@ def cut(domain: Domain, constant: Constant, *, after: bool) -> Any:
 
     START if every x is at least that, END if none is.
 
-    >>> from decimal import Decimal
     >>> cut(INTEGER, Constant("decimal", Decimal("10.5")), after=False)
     11
     >>> cut(DOUBLE, Constant("double", 0.0), after=True)

@@ -5,6 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 
+# Conditions are decided for every cell of a grid, so a grid has no more cells than this.
+MOST_CELLS = 1 << 16
+
+
 @dataclass(frozen=True, slots=True)
 class Cost:
     """What one row, grid or shard costs, and what is assumed of data not yet seen."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from gingham.logical.domain import sort_key
 from gingham.logical.predicate import Attribute, Axis, attributes, cuts
-from gingham.optimizer.cost import Cost
+from gingham.optimizer.cost import MOST_CELLS, Cost
 from gingham.plan.bound import BoundQuery
 from gingham.plan.tree import Grid, Tree
 
@@ -64,6 +64,9 @@ def _need(query: BoundQuery) -> _Need:
 def _join_while_cheaper(
     needs: list[_Need], axes: dict[Attribute, Axis], cost: Cost
 ) -> tuple[list[_Need], tuple[str, ...]]:
+    def cells(need: _Need) -> int:
+        return prod(axes[a].size for a in need.attributes)
+
     def price(need: _Need) -> float:
         return cost.grid(prod(len(axes[a].cuts) + 1 for a in need.attributes), len(need.keys))
 
@@ -71,7 +74,7 @@ def _join_while_cheaper(
         savings = {
             (a, b): price(a) + price(b) - price(_union(a, b))
             for a, b in combinations(needs, 2)
-            if a.keys == b.keys
+            if a.keys == b.keys and cells(_union(a, b)) <= MOST_CELLS
         }
         if not savings:
             return needs, _key_notices(needs)

@@ -7,9 +7,8 @@ from dataclasses import replace
 from math import prod
 
 from gingham.logical.predicate import Attribute, attributes, cuts, whole
+from gingham.optimizer.cost import MOST_CELLS
 from gingham.plan.bound import BoundQuery, Condition, Reading
-
-_MOST_CELLS = 1 << 16
 
 
 def take_whole(
@@ -24,7 +23,7 @@ def take_whole(
     # In this order: once filters are gone, every condition of a query is its predicate.
     for simplify, what in ((_filters_in_partials, "filters"), (_predicate_whole, "predicate")):
         sizes = _axis_sizes(queries)
-        large = {q.name: cells for q in queries if (cells := _cells(q, sizes)) > _MOST_CELLS}
+        large = {q.name: cells for q in queries if (cells := _cells(q, sizes)) > MOST_CELLS}
         queries = tuple(simplify(q) if q.name in large else q for q in queries)
         notices += [
             f"{what} of {name} evaluated by Spark as a whole: {cells:,} cells otherwise"

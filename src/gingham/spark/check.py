@@ -7,15 +7,26 @@ from collections.abc import Callable, Mapping
 
 import pyarrow as pa
 from pyspark.errors import AnalysisException, ParseException, PySparkException
-from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import StructField, StructType
 
 from gingham.aggregates import Call, bind
+from gingham.core import names
 from gingham.core.errors import AnswerError, QueryError
-from gingham.logical.predicate import Predicate, expressions, typed, whole
+from gingham.logical.domain import compared
+from gingham.logical.predicate import (
+    Compare,
+    Predicate,
+    Truth,
+    expressions,
+    leaves,
+    typed,
+    whole,
+)
 from gingham.logical.query import Query, Selected
 from gingham.plan.bound import BoundQuery, Condition, Reading
 from gingham.spark.alone import finish, slots
+from gingham.spark.types import Types
 
 # (canonical SQL) -> (SQL that never raises, condition under which the original would); or raises.
 MakeSafe = Callable[[str], tuple[str, str | None]]
@@ -25,19 +36,55 @@ class Unsafe(Exception):  # noqa: N818  (not an error of the user's)
     """An expression may raise and cannot be rewritten."""
 
 
-def check(
-    query: Query, enriched: DataFrame, time: str, make_safe: MakeSafe, *, ansi: bool
-) -> BoundQuery:
+def check(query: Query, types: Types, time: str, make_safe: MakeSafe, *, ansi: bool) -> BoundQuery:
     """The query with types; Spark's own complaint, in three parts, if there is one."""
     try:
-        answered = slots(enriched, query, time)
-        if not query.plain:
-            finish(answered, query).schema  # noqa: B018  (asking for it makes Spark analyse)
-        types = _types(enriched, query)
+        known = _known_types(query, types)
+        schema = _slots_schema(query, types, time)
+        if known is None or not query.plain:
+            # Something that only the query as a whole shows: let Spark look at all of it.
+            finish(slots(types.rows, query, time), query).schema  # noqa: B018  (asks Spark)
     except (AnalysisException, ParseException) as error:
         raise _complaint(error) from None
-    schema = to_arrow_schema(answered.schema, timezone="UTC")
-    return _Binder(query, types, make_safe, schema, ansi=ansi).bind()
+    if known is None:
+        raise QueryError(
+            f"a condition that is not boolean: {query.where_sql}",
+            "a row is kept or not",
+            "a comparison, for example x > 0",
+        )
+    return _Binder(query, known, make_safe, schema, ansi=ansi).bind()
+
+
+def _known_types(query: Query, types: Types) -> dict[str, str] | None:
+    """The types of all expressions in a query; None if a condition is not boolean."""
+    predicates = [query.where, *(selected.where for selected in query.aggregates)]
+    wanted = {sql for predicate in predicates for sql in expressions(predicate)}
+    wanted |= {a for selected in query.aggregates for a in selected.arguments if a != "*"}
+    known = {sql: kind.simpleString() for sql, kind in types.scalars(wanted).items()}
+    atoms = [leaf for predicate in predicates for leaf in leaves(predicate)]
+    opaque = {
+        leaf.sql
+        for leaf in atoms
+        if isinstance(leaf, Compare) and compared(known[leaf.expression], leaf.constant) is None
+    }
+    conditions = opaque | {leaf.expression for leaf in atoms if isinstance(leaf, Truth)}
+    kinds = types.scalars(conditions).values()
+    return known if all(kind.simpleString() == "boolean" for kind in kinds) else None
+
+
+def _slots_schema(query: Query, types: Types, time: str) -> pa.Schema:
+    """Window bounds, keys and aggregates, as Arrow types."""
+    instant = types.rows.schema[time].dataType
+    keys = types.scalars(query.keys)
+    calls = [selected.sql for selected in query.aggregates]
+    values = types.aggregates(calls)
+    fields = [
+        StructField(names.WINDOW_START, instant),
+        StructField(names.WINDOW_END, instant),
+        *(StructField(names.key(i), keys[k]) for i, k in enumerate(query.keys)),
+        *(StructField(names.aggregate(i), values[c]) for i, c in enumerate(calls)),
+    ]
+    return to_arrow_schema(StructType(fields), timezone="UTC")
 
 
 class _Binder:
@@ -127,16 +174,6 @@ def _literal_arguments(selected: Selected) -> range:
     if selected.function in ("approx_percentile", "percentile_approx", "approx_count_distinct"):
         return range(1, len(selected.arguments))
     return range(0)
-
-
-def _types(enriched: DataFrame, query: Query) -> dict[str, str]:
-    wanted = expressions(query.where)
-    for selected in query.aggregates:
-        wanted |= expressions(selected.where)
-        wanted |= {a for a in selected.arguments if a != "*"}
-    ordered = sorted(wanted)
-    fields = enriched.selectExpr(*ordered).schema.fields if ordered else []
-    return {sql: field.dataType.simpleString() for sql, field in zip(ordered, fields, strict=True)}
 
 
 def failed_job(error: Exception) -> AnswerError:

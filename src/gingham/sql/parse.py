@@ -136,6 +136,7 @@ class _Collector:
         if isinstance(node, exp.Filter):
             call, condition = node.this, self.scope.resolve(node.expression.this)
         function, _, rest = write(self.scope.resolve(call)).partition("(")
+        function = function.lower()
         if function != "count" and not rest.rstrip(")"):
             raise QueryError(
                 f"{function}() without an argument", "it has nothing to aggregate", f"{function}(x)"

@@ -62,7 +62,7 @@ sql='a > 5'), Truth(expression='f(b)')))
             low = exp.GTE(this=node.this, expression=node.args["low"])
             high = exp.LTE(this=node.this, expression=node.args["high"])
             return And((_comparison(low), _comparison(high)))
-        case exp.In() if node.expressions and not node.args.get("query"):
+        case exp.In() if _one_by_one(node):
             return Or(
                 tuple(_comparison(exp.EQ(this=node.this, expression=e)) for e in node.expressions)
             )
@@ -97,6 +97,14 @@ def to_constant(node: exp.Expr) -> Constant | None:
             return _cast(node)
         case _:
             return None
+
+
+def _one_by_one(node: exp.In) -> bool:
+    """True if x IN (a, b) means x = a OR x = b: Spark compares a whole list in one type."""
+    constants = [to_constant(n) for n in node.expressions]
+    kinds = {c.kind for c in constants if c is not None and c.kind != "null"}
+    constant = bool(constants) and None not in constants and not node.args.get("query")
+    return constant and (len(kinds) <= 1 or kinds == {"integer", "decimal"})
 
 
 def _comparison(node: exp.Expr) -> Predicate:

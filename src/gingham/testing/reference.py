@@ -60,12 +60,12 @@ def evaluate(
     >>> sql = "SELECT sum(vol) AS n FROM trades WHERE vol > 1 GROUP BY window(ts, '10 s', '5 s')"
     >>> rows = [trade(0, 2), trade(4, 1), trade(5, 3), trade(10, 4)]
 
-    time      -5    0    5    10   15   20
-    vol             2   1 3    4
-    windows   [---------)               2
-                    [---------)         2 + 3
-                         [---------)    3 + 4
-                              [---------)   4
+    time      -5   0    5    10   15   20
+    vol            2   13    4
+              [---------)                   2
+                   [---------)              2 + 3
+                        [---------)         3 + 4
+                             [---------)    4
 
     >>> for row in evaluate(sql, rows, time="ts"):
     ...     print(f"{row['window_start']:%M:%S} {row['window_end']:%M:%S} {row['n']}")
