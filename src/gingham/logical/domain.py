@@ -119,7 +119,7 @@ def compared(attribute_type: str, constant: Constant) -> Domain | None:
 
 def _fits(attribute_type: str, value: int | Decimal) -> bool:
     """True if Spark compares exactly: the common decimal type of both sides has 38 digits."""
-    if attribute_type in _INTEGERS and not -(1 << 63) <= value < 1 << 63:
+    if attribute_type in _INTEGERS and not -(1 << 63) <= value <= (1 << 63) - 1:
         return False  # what Spark makes of NULL here depends on its optimizer
     _, digits, exponent = Decimal(value).as_tuple()
     scale = max(0, -int(exponent))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-
 # Conditions are decided for every cell of a grid, so a grid has no more cells than this.
 MOST_CELLS = 1 << 16
 
