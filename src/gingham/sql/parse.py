@@ -53,7 +53,8 @@ def parse(text: str, name: str, catalog: Catalog) -> tuple[Query, dict[str, str]
     grouped = _group_by(select)
     windows = [g for g in grouped if _is_window(g)]
     window = _only_window(windows, range_clause, scope)
-    keys = tuple(write(scope.resolve(g)) for g in grouped if not _is_window(g))
+    written = [g for g in grouped if not _is_window(g)]
+    keys = tuple(write(scope.resolve(g)) for g in written)
     collector = _Collector(scope, keys, where_predicate, where_sql)
     outputs = [
         Output(item.alias_or_name or write(item), collector.slots(item))
@@ -72,7 +73,7 @@ def parse(text: str, name: str, catalog: Catalog) -> tuple[Query, dict[str, str]
             keys=keys,
             window=window,
             aggregates=tuple(collector.aggregates),
-            outputs=_with_all_keys(outputs, keys),
+            outputs=_with_all_keys(outputs, [_key_name(g) for g in written]),
             having=having_sql,
             columns=frozenset(scope.columns | {scope.stream.time}),
         ),
@@ -316,14 +317,15 @@ def _arguments(call: exp.Expr) -> list[exp.Expr]:
     return list(plain.expressions)
 
 
-def _with_all_keys(outputs: list[Output], keys: tuple[str, ...]) -> tuple[Output, ...]:
+def _key_name(node: exp.Expr) -> str:
+    """What a key that is not selected is called in the answer: as it is written."""
+    return node.name if isinstance(node, exp.Column) else write(node)
+
+
+def _with_all_keys(outputs: list[Output], keys: list[str]) -> tuple[Output, ...]:
     """An answer has all keys, selected or not, and no name twice."""
     selected = {output.sql for output in outputs}
-    hidden = [
-        Output(k.strip("`"), names.key(i))
-        for i, k in enumerate(keys)
-        if names.key(i) not in selected
-    ]
+    hidden = [Output(k, names.key(i)) for i, k in enumerate(keys) if names.key(i) not in selected]
     everything = (*hidden, *outputs)
     bounds = (names.WINDOW_START, names.WINDOW_END)
     everything = tuple(o for o in everything if o.sql not in bounds or o.name not in bounds)
