@@ -75,7 +75,10 @@ class Avg(Aggregate):
             scale = _scale(self.call.types[0])
             shift = 10 ** (self.call.result.scale - scale)
             quotients = np.array(
-                [_half_up(t * shift, n) if n else 0 for t, n in zip(totals, counts, strict=True)],
+                [
+                    _half_up(int(t) * shift, int(n)) if n else 0
+                    for t, n in zip(totals, counts, strict=True)
+                ],
                 dtype=object,
             )
             return decimals(self, quotients, seen)
