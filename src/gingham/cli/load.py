@@ -11,6 +11,7 @@ from gingham.cli.outline import Problems
 from gingham.cli.workload import Source, StreamSource, TableSource, Workload
 from gingham.core.errors import GinghamError, WorkloadError
 from gingham.loom import Loom
+from gingham.spark.check import spark_says
 
 # Not all that goes wrong in a job reaches Python as an error of PySpark's.
 SPARK_ERRORS = (PySparkException, Py4JError)
@@ -46,17 +47,6 @@ def load(
                 problems.note(query.line, error)
         step()
     return loom
-
-
-def spark_says(error: Exception) -> str:
-    r"""All that Spark's messages say, without their codes and without the traces between them.
-
-    >>> spark_says(Exception("[READ] Error in x.csv. SQLSTATE: KD1\n  Caused by: a.Error: many"))
-    'Error in x.csv. many'
-    """
-    message = r"(?:\[[A-Z][\w.]+\] |Caused by: [\w.$]+: (?!\[))(.+?)(?:\s*SQLSTATE: .*)?$"
-    found = re.findall(message, str(error), re.MULTILINE)
-    return " ".join(dict.fromkeys(found)) or str(error).strip().partition("\n")[0]
 
 
 def _register(loom: Loom, known: StreamSource | TableSource) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from gingham.cli.load import SPARK_ERRORS, load, spark_says
+from gingham.cli.load import SPARK_ERRORS, load
 from gingham.cli.outline import Problems
 from gingham.cli.show import (
     err,
@@ -21,6 +21,7 @@ from gingham.cli.workload import Sink, Workload, read
 from gingham.core.errors import AnswerError
 from gingham.loom import Loom
 from gingham.spark.answers import Answers
+from gingham.spark.check import spark_says
 
 # More tables than this nobody reads; all answers are in the files of --output.
 MOST_TABLES = 8

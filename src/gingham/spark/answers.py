@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import from_arrow_schema
 
 from gingham.core import names
 from gingham.core.errors import AnswerError, GinghamError
@@ -99,7 +100,7 @@ class Answers(Mapping[str, DataFrame]):
     def __getitem__(self, name: str) -> DataFrame:
         found = self._found(name)
         if isinstance(found, pa.Table):
-            found = self._spark.createDataFrame(found)
+            found = self._spark.createDataFrame(found, from_arrow_schema(found.schema))
         return finish(found, self.queries[name])
 
     def __iter__(self) -> Iterator[str]:

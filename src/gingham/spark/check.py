@@ -178,12 +178,22 @@ def _literal_arguments(selected: Selected) -> range:
 
 def failed_job(error: Exception) -> AnswerError:
     """A shared run that Spark stopped."""
-    what, first = _message(error)
     return AnswerError(
-        f"Spark stopped the shared run: {what}",
-        first,
-        "mend the data or the function that raised; the cause below has Spark's own trace",
+        "Spark stopped the shared run",
+        spark_says(error),
+        "mend the data or the function that raised",
     )
+
+
+def spark_says(error: Exception) -> str:
+    r"""All that Spark's messages say, without their codes and without the traces between them.
+
+    >>> spark_says(Exception("[READ] Error in x.csv. SQLSTATE: KD1\n  Caused by: a.Error: many"))
+    'Error in x.csv. many'
+    """
+    message = r"(?:\[[A-Z][\w.]+\] |Caused by: [\w.$]+: (?!\[))(.+?)(?:\s*SQLSTATE: .*)?$"
+    found = re.findall(message, str(error), re.MULTILINE)
+    return " ".join(dict.fromkeys(found)) or str(error).strip().partition("\n")[0]
 
 
 def _complaint(error: PySparkException) -> QueryError:
