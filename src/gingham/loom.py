@@ -187,7 +187,6 @@ class Loom:
         catalog = Catalog(
             {k: s.info for k, s in self._streams.items()},
             {k: t for k, (t, _) in self._tables.items()},
-            ansi=ansi,
         )
         query, types = parse(sql, name, catalog)
 

@@ -30,4 +30,3 @@ class Catalog:
 
     streams: Mapping[str, Stream] = field(default_factory=dict)
     tables: Mapping[str, Table] = field(default_factory=dict)
-    ansi: bool = True
