@@ -23,7 +23,7 @@ from gingham.plan.tree import Plan
 from gingham.spark.alone import alone, slots
 from gingham.spark.answers import Answers
 from gingham.spark.check import Unsafe, check, failed_job
-from gingham.spark.enrich import Lookup, enrich
+from gingham.spark.enrich import Lookup, Lookups
 from gingham.spark.run import MOST_SHARDS_ON_DRIVER, first_instant, run
 from gingham.spark.session import is_ansi, session
 from gingham.spark.types import Types
@@ -31,11 +31,16 @@ from gingham.sql import parse
 from gingham.sql.safe import CannotBeMadeSafe, calls_user_function, safe
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Source:
     info: Stream
     rows: DataFrame
     watermark: str | None
+
+    @functools.cached_property
+    def instant(self) -> int:
+        """When there is data. Only speed depends on it, so one look is enough."""
+        return first_instant(self.rows, self.info.time)
 
 
 class Loom:
@@ -44,7 +49,8 @@ class Loom:
     def __init__(self, spark: SparkSession | None = None) -> None:
         self.spark = spark or session()
         self._streams: dict[str, _Source] = {}
-        self._tables: dict[str, tuple[Table, Lookup]] = {}
+        self._tables: dict[str, Table] = {}
+        self._lookups = Lookups()
         self._queries: dict[str, BoundQuery] = {}
         self._types: dict[object, Types] = {}
 
@@ -98,8 +104,8 @@ class Loom:
                 f"{value} stands in {twice['count']} rows, so a lookup would multiply rows",
                 f"rows.dropDuplicates({list(keys)}), or a key of more columns",
             )
-        lookup = Lookup(rows, keys, size or 0)
-        self._tables[name.lower()] = (Table(name, columns, keys), lookup)
+        self._tables[name.lower()] = Table(name, columns, keys)
+        self._lookups[name] = Lookup(rows, keys, size or 0)
         return self
 
     def add(self, sql: str, *, name: str | None = None) -> str:
@@ -153,15 +159,14 @@ class Loom:
     ) -> Answers:
         source = self._source(stream)
         plan = optimize(stream, queries)
-        enriched = enrich(source.rows, self._lookups, plan.joins, plan.columns)
-        around = functools.partial(first_instant, source.rows, source.info.time)
+        enriched = self._lookups.enrich(source.rows, plan.joins, plan.columns)
         try:
             return run(
                 self.spark,
                 plan,
                 enriched,
                 source.info.time,
-                around,
+                lambda: source.instant,
                 most_on_driver=most_on_driver,
             )
         except (PySparkException, Py4JError) as error:
@@ -186,7 +191,7 @@ class Loom:
         ansi = is_ansi(self.spark)
         catalog = Catalog(
             {k: s.info for k, s in self._streams.items()},
-            {k: t for k, (t, _) in self._tables.items()},
+            self._tables,
         )
         query, types = parse(sql, name, catalog)
 
@@ -210,12 +215,8 @@ class Loom:
         name = (query.stream, query.joins)
         if name not in self._types:
             rows = self._source(query.stream).rows
-            self._types[name] = Types(enrich(rows, self._lookups, query.joins))
+            self._types[name] = Types(self._lookups.enrich(rows, query.joins))
         return self._types[name]
-
-    @property
-    def _lookups(self) -> dict[str, Lookup]:
-        return {table.name: lookup for table, lookup in self._tables.values()}
 
     def _queries_of(self, stream: str) -> list[BoundQuery]:
         return [q for q in self._queries.values() if q.query.stream == stream]

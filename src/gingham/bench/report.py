@@ -9,6 +9,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
+from gingham.bench.keys import KEYS, MOST_SENT, Footprint
 from gingham.bench.operations import Operations
 from gingham.bench.timing import Timing
 
@@ -73,6 +74,7 @@ class Report:
     results: tuple[Result, ...]
     counted: int
     operations: Mapping[str, Operations]
+    footprints: tuple[Footprint, ...] = ()
 
     def result(self, kind: str, n: int) -> Result | None:
         """The measurement of one workload, if there is one."""
@@ -99,6 +101,7 @@ class Report:
             "counted": self.counted,
             "operations": {kind: asdict(found) for kind, found in self.operations.items()},
             "paper_operations": PAPER,
+            "footprints": [asdict(found) for found in self.footprints],
             "targets": [asdict(target) for target in targets(self)],
         }
 
@@ -134,7 +137,16 @@ def targets(report: Report) -> list[Target]:
         _target("C: shared 1024 / shared 16", growth, most=2),
         slower("B", Way.CONDITIONAL, 8),
         slower("C-low", Way.SPARK, 25),
+        _target(
+            "a million keys: driver's Python peak, most / least rows", _growth(report), most=1.1
+        ),
     ]
+
+
+def _growth(report: Report) -> float | None:
+    if not report.footprints:
+        return None
+    return report.footprints[-1].python_peak / report.footprints[0].python_peak
 
 
 def _target(
@@ -163,6 +175,8 @@ def show(report: Report, console: Console) -> None:
         console.print(_times([result for result in report.results if result.kind == kind]))
     if report.operations:
         console.print(_operations(report))
+    if report.footprints:
+        console.print(_footprints(report.footprints))
     console.print(_targets(report))
     for result in report.results:
         for difference in result.differences[:DIFFERENCES]:
@@ -227,6 +241,22 @@ def _operations(report: Report) -> Table:
         here = (found.unshared_partial, found.unshared_final, found.partial, found.final)
         table.add_row(kind, "here", *_counts(here))
         table.add_row("", "paper", *_counts(PAPER[kind]), end_section=True)
+    return table
+
+
+def _footprints(found: Sequence[Footprint]) -> Table:
+    table = Table(
+        title=f"one query grouped by {KEYS:,} keys: megabytes in the driver",
+        caption=f"Spark may send the driver {MOST_SENT} at most",
+        box=SIMPLE_HEAD,
+        padding=(0, 1, 0, 0),
+        pad_edge=False,
+    )
+    for header in ("rows", "shards", "answers", "Python peak", "seconds"):
+        table.add_column(header, justify="right", no_wrap=True)
+    for one in found:
+        numbers = (f"{n:,}" for n in (one.rows, one.shards, one.answers))
+        table.add_row(*numbers, f"{one.python_peak:,.0f}", _seconds(one.seconds))
     return table
 
 

@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 import gingham
 from gingham.bench import baselines
 from gingham.bench.baselines import Answer, Market
+from gingham.bench.keys import footprint
 from gingham.bench.operations import Operations, count
 from gingham.bench.report import Report, Result, Way, draw, show
 from gingham.bench.timing import Timing, repeat
@@ -36,6 +37,8 @@ PICKED = 16
 MOST_CONDITIONS = 256
 # The paper states its operations for this many queries.
 COUNTED = 256
+# What the driver holds is measured at these sizes, in quarters of all rows.
+FOOTPRINTS = (2, 4, 8)
 
 
 def run(
@@ -62,6 +65,10 @@ def run(
             market = baselines.market(session, Path(folder), rows, rate)
             report = _measure_all(market, kinds, sizes, times, console)
             market.duck.close()
+        if not quick:
+            console.print("grouping by a million keys, in processes of their own")
+            found = tuple(footprint(rows * size // 4) for size in FOOTPRINTS)
+            report = replace(report, footprints=found)
     finally:
         if spark is None:
             session.stop()

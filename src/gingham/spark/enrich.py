@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import groupby
@@ -25,53 +25,60 @@ class Lookup:
     count: int
 
 
-def enrich(
-    stream: DataFrame,
-    tables: Mapping[str, Lookup],
-    joins: Iterable[tuple[Join, bool]],
-    columns: Iterable[str] | None = None,
-) -> DataFrame:
-    """The stream with the columns of its tables, as `table.column`; only these, or all.
+class Lookups:
+    """The tables of a loom. Small ones are read once and kept in memory."""
 
-    A join that does not drop rows also gives `table.__matched`, true where there was a match.
-    """
-    joins = tuple(joins)
-    wanted = None if columns is None else set(columns)
-    for (on, inner), group in groupby(joins, key=lambda pair: (pair[0].on, pair[1])):
-        stream = _look_up(stream, [(j, tables[j.table]) for j, _ in group], on, wanted, inner=inner)
-    if wanted is None:
-        return stream
-    matched = [join.matched for join, inner in joins if not inner]
-    present = [c for c in stream.columns if c in wanted or c in matched]
-    return stream.select(*(quoted(c) for c in present))
+    def __init__(self) -> None:
+        self._tables: dict[str, Lookup] = {}
+        self._kept: dict[object, DataFrame] = {}
+
+    def __setitem__(self, name: str, lookup: Lookup) -> None:
+        self._tables[name] = lookup
+
+    def enrich(
+        self,
+        stream: DataFrame,
+        joins: Iterable[tuple[Join, bool]],
+        columns: Iterable[str] | None = None,
+    ) -> DataFrame:
+        """The stream with the columns of its tables, as `table.column`; only these, or all.
+
+        A join that does not drop rows also gives `table.__matched`, true where there was a match.
+        """
+        joins = tuple(joins)
+        for (on, inner), group in groupby(joins, key=lambda pair: (pair[0].on, pair[1])):
+            together = self._together([join for join, _ in group], inner=inner)
+            keys = [_key(i) for i in range(len(on))]
+            condition = " AND ".join(f"({o}) = {key}" for o, key in zip(on, keys, strict=True))
+            how = "inner" if inner else "left"
+            stream = stream.join(together, F.expr(condition), how).drop(*keys)
+        if columns is None:
+            return stream
+        wanted = {*columns, *(join.matched for join, inner in joins if not inner)}
+        return stream.select(*(quoted(c) for c in stream.columns if c in wanted))
+
+    def _together(self, joins: Sequence[Join], *, inner: bool) -> DataFrame:
+        """One lookup for all tables that have the same key: they are joined with each other."""
+        name = (tuple(joins), inner)
+        if name not in self._kept:
+            parts = [_side(join, self._tables[join.table], inner=inner) for join in joins]
+            keys = [_key(i) for i in range(len(joins[0].on))]
+            together = reduce(lambda a, b: a.join(b, keys, "inner" if inner else "full"), parts)
+            if sum(self._tables[join.table].count for join in joins) <= _BROADCAST:
+                # Spark guesses the size of a join of tables, and guesses far too high.
+                together = F.broadcast(together.coalesce(1).persist())
+            self._kept[name] = together
+        return self._kept[name]
 
 
-def _look_up(
-    stream: DataFrame,
-    group: Sequence[tuple[Join, Lookup]],
-    on: tuple[str, ...],
-    wanted: set[str] | None,
-    *,
-    inner: bool,
-) -> DataFrame:
-    """One lookup for all tables that have the same key: they are joined with each other first."""
-    keys = [f"__lookup_{i}" for i in range(len(on))]
-    parts = [_side(join, lookup, keys, wanted, inner=inner) for join, lookup in group]
-    together = reduce(lambda a, b: a.join(b, keys, "inner" if inner else "full"), parts)
-    if sum(lookup.count for _, lookup in group) <= _BROADCAST:
-        # Spark guesses the size of a join of tables, and guesses far too high.
-        together = F.broadcast(together)
-    condition = " AND ".join(f"({o}) = {key}" for o, key in zip(on, keys, strict=True))
-    return stream.join(together, F.expr(condition), "inner" if inner else "left").drop(*keys)
-
-
-def _side(
-    join: Join, lookup: Lookup, keys: Sequence[str], wanted: set[str] | None, *, inner: bool
-) -> DataFrame:
+def _side(join: Join, lookup: Lookup, *, inner: bool) -> DataFrame:
     rows = lookup.rows
-    found = [c for c in rows.columns if wanted is None or join.column(c) in wanted]
-    named = [rows[quoted(k)].alias(key) for k, key in zip(lookup.key, keys, strict=True)]
-    named += [rows[quoted(c)].alias(join.column(c)) for c in found]
+    named = [rows[quoted(k)].alias(_key(i)) for i, k in enumerate(lookup.key)]
+    named += [rows[quoted(c)].alias(join.column(c)) for c in rows.columns]
     if not inner:
         named.append(F.lit(True).alias(join.matched))
     return rows.select(*named)
+
+
+def _key(position: int) -> str:
+    return f"__lookup_{position}"

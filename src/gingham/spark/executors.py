@@ -15,7 +15,7 @@ from gingham.finals.shards import ShardTable
 from gingham.plan.bound import BoundQuery
 from gingham.plan.slices import Slices
 from gingham.plan.tree import Tree
-from gingham.spark.shards import cell
+from gingham.spark.shards import cell_of
 
 _BUCKET = "__bucket"
 _SHARDS_PER_BUCKET = 100_000
@@ -27,7 +27,7 @@ def answer_in_executors(
     """The query's slots, computed where the shards are: no shard reaches the driver."""
     grid = tree.grid_of(query)
     last = grid.offset + grid.cells - 1
-    own = shards.where(f"{cell(tree, slices)} BETWEEN {grid.offset}L AND {last}L")
+    own = shards.where(f"{cell_of(tree, slices)} BETWEEN {grid.offset}L AND {last}L")
     keys = [names.key(tree.keys.index(k)) for k in grid.keys]
     buckets = max(1, count // _SHARDS_PER_BUCKET)
     bucket = F.pmod(F.hash(*keys), F.lit(buckets)) if keys else F.lit(0)

@@ -20,7 +20,7 @@ from gingham.spark.alone import micros
 from gingham.spark.answers import Answers, Slots, Statistics
 from gingham.spark.executors import answer_in_executors
 from gingham.spark.session import planned_once
-from gingham.spark.shards import cell, shards
+from gingham.spark.shards import cell_of, shards
 
 MOST_SHARDS_ON_DRIVER = 1_000_000
 
@@ -100,7 +100,7 @@ def first_instant(rows: DataFrame, event_time: str) -> int:
 def _count(made: DataFrame, tree: Tree, slices: Slices) -> dict[Grid, int]:
     """How many shards each grid has."""
     branches = " ".join(
-        f"WHEN {cell(tree, slices)} < {grid.offset + grid.cells}L THEN {i}"
+        f"WHEN {cell_of(tree, slices)} < {grid.offset + grid.cells}L THEN {i}"
         for i, grid in enumerate(tree.grids)
     )
     counted = made.groupBy(F.expr(f"CASE {branches} END").alias("grid")).count().collect()
@@ -120,7 +120,7 @@ def _far(counts: Mapping[Grid, int], most: int) -> frozenset[Grid]:
 def _without(made: DataFrame, far: frozenset[Grid], tree: Tree, slices: Slices) -> DataFrame:
     for grid in far:
         last = grid.offset + grid.cells - 1
-        made = made.where(f"{cell(tree, slices)} NOT BETWEEN {grid.offset}L AND {last}L")
+        made = made.where(f"{cell_of(tree, slices)} NOT BETWEEN {grid.offset}L AND {last}L")
     return made
 
 

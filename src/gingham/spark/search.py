@@ -1,8 +1,9 @@
 """Interval numbers: where each value of an attribute lies among its cuts, found in the JVM.
 
-Numbers that a double holds exactly go through Spark ML's Bucketizer, a binary search in compiled
-code. Everything else (long strings of digits, strings, infinities) goes through a binary search
-that is unrolled into expressions, which is slower and exact for whatever Spark can compare.
+A few cuts become nested IFs, which Spark compiles into the loop over the rows. Where there are
+many, numbers that a double holds exactly go through Spark ML's Bucketizer, a binary search in
+compiled code; everything else (long strings of digits, strings, infinities) goes through a binary
+search that is unrolled into expressions, which is slower and exact for whatever Spark can compare.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from decimal import Decimal
 from typing import Any
 
 from pyspark.ml.feature import Bucketizer
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from gingham.core import names
@@ -22,6 +23,8 @@ from gingham.core.names import quoted
 from gingham.logical.domain import Domain
 from gingham.logical.predicate import Axis
 
+# Spark's generated method stays small enough for the JIT compiler with so many IFs in it.
+MOST_BRANCHES = 96
 _EXACT = 1 << 53  # integers below this are doubles
 _EXACT_DIGITS = 15  # decimals of up to so many digits are different doubles
 
@@ -51,23 +54,31 @@ class Search:
                 return False
 
 
-def number_intervals(df: DataFrame, axes: Sequence[Axis]) -> DataFrame:
-    """Add `__interval_0`, ... : the interval of every attribute, then NULL, then "raises"."""
-    values = [_value(axis) for axis in axes]
-    df = df.select("*", *(F.expr(v).alias(f"__value_{i}") for i, v in enumerate(values)))
-    searches = [
+def values(axes: Sequence[Axis]) -> list[Column]:
+    """`__value_0`, ... : the value of every attribute, as its cuts are compared with it."""
+    return [F.expr(_value(axis)).alias(f"__value_{i}") for i, axis in enumerate(axes)]
+
+
+def searches(axes: Sequence[Axis]) -> list[Search]:
+    """What to look for among the cuts: `__place_0`, ... from `__value_0`, ..."""
+    return [
         Search(f"__value_{i}", f"__place_{i}", axis.attribute.domain, axis.cuts)
         for i, axis in enumerate(axes)
         if axis.attribute.domain.kind != "boolean" and axis.cuts
     ]
-    df = place(df, searches)
-    numbers = {names.interval(i): F.expr(_interval(i, axis)) for i, axis in enumerate(axes)}
-    return df.withColumns(numbers) if numbers else df
 
 
-def place(df: DataFrame, searches: Sequence[Search]) -> DataFrame:
+def intervals(axes: Sequence[Axis]) -> list[Column]:
+    """`__interval_0`, ... : the interval of every attribute, then NULL, then "raises"."""
+    return [F.expr(_interval(i, axis)).alias(names.interval(i)) for i, axis in enumerate(axes)]
+
+
+def place(df: DataFrame, wanted: Sequence[Search]) -> DataFrame:
     """Add the output column of every search; NULL for NULL."""
-    quick = [s for s in searches if s.in_doubles]
+    few = _few(wanted)
+    found = {s.output: F.expr(_branches(s)) for s in few}
+    many = [s for s in wanted if s not in few]
+    quick = [s for s in many if s.in_doubles]
     if quick:
         finite = [[c for c in _doubles(s) if not math.isnan(c)] for s in quick]
         df = Bucketizer(
@@ -77,11 +88,38 @@ def place(df: DataFrame, searches: Sequence[Search]) -> DataFrame:
             # NaN gets a bucket of its own after the last; it is greater than every number.
             handleInvalid="keep",
         ).transform(df)
-        df = df.withColumns({s.output: F.expr(_bucket(s)) for s in quick})
-    for search in searches:
+        found |= {s.output: F.expr(_bucket(s)) for s in quick}
+    for search in many:
         if not search.in_doubles:
             df = _unrolled(df, search)
-    return df
+    return df.withColumns(found) if found else df
+
+
+def _few(wanted: Sequence[Search]) -> list[Search]:
+    """The searches with the fewest cuts, as many as fit into one method."""
+    few: list[Search] = []
+    for search in sorted(wanted, key=lambda s: len(s.cuts)):
+        if sum(len(s.cuts) for s in (*few, search)) <= MOST_BRANCHES:
+            few.append(search)
+    return few
+
+
+def _branches(search: Search) -> str:
+    value = quoted(search.column)
+    doubles = search.in_doubles
+    cuts = (
+        [f"CAST('{_double_text(c)}' AS DOUBLE)" for c in _doubles(search)]
+        if doubles
+        else [_literal(search.domain, c) for c in search.cuts]
+    )
+
+    def between(low: int, high: int) -> str:
+        if low == high:
+            return str(low)
+        middle = (low + high) // 2
+        return f"IF({value} >= {cuts[middle]}, {between(middle + 1, high)}, {between(low, middle)})"
+
+    return f"IF({value} IS NULL, NULL, {between(0, len(cuts))})"
 
 
 def _bucket(search: Search) -> str:

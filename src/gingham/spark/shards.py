@@ -9,11 +9,12 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from gingham.core import names
+from gingham.core.names import quoted
 from gingham.logical.domain import INTEGER
 from gingham.plan.slices import Horizon, Periodic, Slices
 from gingham.plan.tree import Grid, Tree
 from gingham.spark.alone import micros
-from gingham.spark.search import Search, number_intervals, place
+from gingham.spark.search import Search, intervals, place, searches, values
 
 _LONG = 1 << 62
 _LISTED_PANES = 1 << 17
@@ -24,29 +25,33 @@ def shards(enriched: DataFrame, tree: Tree, slices: Slices, time: str) -> DataFr
     coded = code(enriched, tree, slices, time)
     numbers = [names.CODE] if fits_in_one(tree, slices) else [names.SLICE, names.CELL]
     keys = [names.key(i) for i in range(len(tree.keys))]
-    values = [F.expr(c).alias(names.partial(i)) for i, c in enumerate(tree.columns)]
-    if not values:  # every query only asks which groups there are
+    partials = [F.expr(c).alias(names.partial(i)) for i, c in enumerate(tree.columns)]
+    if not partials:  # every query only asks which groups there are
         return coded.select(*numbers, *keys).distinct()
-    return coded.groupBy(*numbers, *keys).agg(*values)
+    return coded.groupBy(*numbers, *keys).agg(*partials)
 
 
 def code(enriched: DataFrame, tree: Tree, slices: Slices, time: str) -> DataFrame:
     """Every row once per grid, with the number of its slice and its cell."""
-    rows = enriched.withColumn(names.TIME, F.expr(micros(enriched, time)))
     # Spark puts rows without a time into no window at all.
-    rows = rows.where(F.col(names.TIME).isNotNull())
-    rows = number_intervals(rows, tree.axes)
-    rows = number_slices(rows, slices)
-    cells = [F.expr(_cell_in(grid, tree)) for grid in tree.grids]
-    each = F.explode(F.array(*cells)) if len(cells) > 1 else cells[0]
+    rows = enriched.where(F.col(quoted(time)).isNotNull())
+    instant = F.expr(micros(enriched, time)).alias(names.TIME)
     keys = [F.expr(k).alias(names.key(i)) for i, k in enumerate(tree.keys)]
-    rows = rows.select("*", *keys, each.alias(names.CELL))
-    if len(tree.grids) > 1 and tree.keys:
-        of_grids = {names.key(i): _key_in_grids(tree, key, i) for i, key in enumerate(tree.keys)}
-        rows = rows.withColumns({name: F.expr(sql) for name, sql in of_grids.items()})
-    if fits_in_one(tree, slices):
-        return rows.withColumn(names.CODE, F.expr(f"{names.SLICE} * {tree.cells}L + {names.CELL}"))
-    return rows
+    rows = rows.select("*", instant, *keys, *values(tree.axes))
+    rows = number_slices(place(rows, searches(tree.axes)), slices)
+    rows = rows.select("*", *intervals(tree.axes))
+    one = fits_in_one(tree, slices)
+    start = f"{names.SLICE} * {tree.cells}L + " if one else ""
+    cells = [F.expr(f"{start}{_cell_in(grid, tree)}") for grid in tree.grids]
+    each = F.explode(F.array(*cells)) if len(cells) > 1 else cells[0]
+    rows = rows.select("*", each.alias(names.CODE if one else names.CELL))
+    if len(tree.grids) == 1 or not tree.keys:
+        return rows
+    of_grids = {
+        names.key(i): F.expr(_key_in_grids(tree, key, i, cell_of(tree, slices)))
+        for i, key in enumerate(tree.keys)
+    }
+    return rows.withColumns(of_grids)
 
 
 def fits_in_one(tree: Tree, slices: Slices) -> bool:
@@ -54,7 +59,7 @@ def fits_in_one(tree: Tree, slices: Slices) -> bool:
     return slices.largest * tree.cells < _LONG
 
 
-def cell(tree: Tree, slices: Slices) -> str:
+def cell_of(tree: Tree, slices: Slices) -> str:
     """The cell of a shard, as SQL."""
     return f"pmod({names.CODE}, {tree.cells}L)" if fits_in_one(tree, slices) else names.CELL
 
@@ -69,18 +74,17 @@ def number_slices(df: DataFrame, slices: Slices) -> DataFrame:
             # Before a period's first edge there is the last slice of the period before.
             before = 0 if edges[0] == 0 else 1
             borders = (*([0] * before), *edges, period)
-            df = _place(df, f"pmod({time}, {period}L)", borders, slices.pane)
-            number = f"{_floor_div(time, period)} * {len(edges)}L + __place - {1 + before}"
+            df, found = _place(df, f"pmod({time}, {period}L)", borders, slices.pane)
+            number = f"{_floor_div(time, period)} * {len(edges)}L + {found} - {1 + before}"
             return df.withColumn(names.SLICE, F.expr(number))
         case Horizon(edges, pane, origin):
-            df = _place(df, time, edges, pane)
+            df, found = _place(df, time, edges, pane)
             beyond = f"2L * {_floor_div(f'{time} - {origin}L', pane)} + 1"
-            number = f"IF(__place IS NULL, {beyond}, 2L * (__place - 1))"
-            return df.withColumn(names.SLICE, F.expr(number))
+            return df.withColumn(names.SLICE, F.expr(f"coalesce(2L * ({found} - 1), {beyond})"))
 
 
-def _place(df: DataFrame, value: str, edges: tuple[int, ...], pane: int) -> DataFrame:
-    """Add `__place`: how many edges are <= the value; NULL before the first and after the last.
+def _place(df: DataFrame, value: str, edges: tuple[int, ...], pane: int) -> tuple[DataFrame, str]:
+    """How many edges are <= the value, as SQL; NULL before the first and after the last.
 
     Edges lie on borders of panes, so the pane's number leads to the place in one step, unless
     panes are so short that the list of them would be long.
@@ -92,14 +96,14 @@ def _place(df: DataFrame, value: str, edges: tuple[int, ...], pane: int) -> Data
         places = np.searchsorted(np.asarray(edges), starts, side="right")
         # JSON is how Spark reads a long list of constants fastest.
         table = f"from_json('{json.dumps(places.tolist())}', 'array<int>')"
-        number = _floor_div(f"{value} - {first}L", pane)
         inside = f"{value} >= {first}L AND {value} < {last}L"
-        found = f"IF({inside}, get({table}, CAST({number} AS INT)), NULL)"
-        return df.withColumn("__place", F.expr(found))
+        return (
+            df,
+            f"IF({inside}, get({table}, CAST(({value} - {first}L) DIV {pane}L AS INT)), NULL)",
+        )
     df = df.withColumn("__instant", F.expr(f"CAST({value} AS DOUBLE)"))
     df = place(df, [Search("__instant", "__found", INTEGER, edges)])
-    inside = f"__found BETWEEN 1 AND {len(edges) - 1}"
-    return df.withColumn("__place", F.expr(f"IF({inside}, __found, NULL)"))
+    return df, f"IF(__found BETWEEN 1 AND {len(edges) - 1}, __found, NULL)"
 
 
 def _floor_div(value: str, divisor: int) -> str:
@@ -115,12 +119,12 @@ def _cell_in(grid: Grid, tree: Tree) -> str:
     return f"{number} + {grid.offset}L"
 
 
-def _key_in_grids(tree: Tree, key: str, position: int) -> str:
+def _key_in_grids(tree: Tree, key: str, position: int, cell: str) -> str:
     """The key where the row stands for a grid with that key, NULL for other grids."""
     grids = [grid for grid in tree.grids if key in grid.keys]
     if len(grids) == len(tree.grids):
         return names.key(position)
     spans = " OR ".join(
-        f"{names.CELL} BETWEEN {grid.offset}L AND {grid.offset + grid.cells - 1}L" for grid in grids
+        f"{cell} BETWEEN {grid.offset}L AND {grid.offset + grid.cells - 1}L" for grid in grids
     )
     return f"IF({spans}, {names.key(position)}, NULL)"
