@@ -3,20 +3,30 @@
 from gingham.core.errors import (
     AnswerError,
     CatalogError,
+    CheckpointError,
     GinghamError,
     QueryError,
+    SinkError,
     WorkloadError,
 )
 from gingham.loom import Loom
+from gingham.runtime.progress import BatchProgress, QueryProgress, StreamProgress
+from gingham.runtime.running import Running
 from gingham.spark.answers import Answers, Statistics
 
 __all__ = [
     "AnswerError",
     "Answers",
+    "BatchProgress",
     "CatalogError",
+    "CheckpointError",
     "GinghamError",
     "Loom",
     "QueryError",
+    "QueryProgress",
+    "Running",
+    "SinkError",
     "Statistics",
+    "StreamProgress",
     "WorkloadError",
 ]

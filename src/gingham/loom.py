@@ -4,22 +4,30 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.streaming import StreamingQuery
 
 from gingham.core.errors import CatalogError, GinghamError, QueryError
 from gingham.core.names import quoted
+from gingham.core.time import parse_duration
 from gingham.inspect.text import explain
 from gingham.logical.catalog import Catalog, Stream, Table
 from gingham.logical.query import Query
 from gingham.optimizer import optimize
 from gingham.plan.bound import BoundQuery
 from gingham.plan.tree import Plan
+from gingham.runtime.clock import Timing
+from gingham.runtime.loop import Job, Listener, StreamLoop
+from gingham.runtime.registry import Registered, Registry
+from gingham.runtime.running import Running
+from gingham.runtime.sinks import Sink, SinkFunction, sink_for
+from gingham.runtime.start import Checkpoint, start_stream
 from gingham.spark.alone import alone, slots
 from gingham.spark.answers import Answers
 from gingham.spark.check import Unsafe, check, failed_job
@@ -53,6 +61,8 @@ class Loom:
         self._lookups = Lookups()
         self._queries: dict[str, BoundQuery] = {}
         self._types: dict[object, Types] = {}
+        self._running: Running | None = None
+        self._registry: Registry | None = None  # of the checkpoint of what is running
 
     @property
     def queries(self) -> tuple[str, ...]:
@@ -118,9 +128,12 @@ class Loom:
                 f"another name, or loom.remove({name!r}) first",
             )
         try:
-            self._queries[name] = self._bind(sql, name)
+            bound = self._bind(sql, name)
         except GinghamError as error:
             raise error.about(f"query {name!r}") from None
+        if self._registry is not None:
+            self._registry.put(Registered(name, sql))
+        self._queries[name] = bound
         return name
 
     def remove(self, name: str) -> None:
@@ -132,6 +145,8 @@ class Loom:
                 "one of " + (", ".join(self._queries) or "none: no query is registered"),
             )
         del self._queries[name]
+        if self._registry is not None:
+            self._registry.remove(name)
 
     def plan(self, stream: str | None = None) -> Plan:
         """How the queries of a stream will be answered."""
@@ -151,8 +166,107 @@ class Loom:
     def run(self, *, most_on_driver: int = MOST_SHARDS_ON_DRIVER) -> Answers:
         """Answer every query over static DataFrames, each stream in one pass."""
         streams = sorted({q.query.stream for q in self._queries.values()})
+        for stream in streams:
+            if self._source(stream).rows.isStreaming:
+                raise CatalogError(
+                    f"{stream} is a streaming DataFrame",
+                    "its rows do not end, so there is no answer to wait for",
+                    "loom.start(checkpoint=..., sink=...)",
+                )
         parts = [self._run_stream(s, self._queries_of(s), most_on_driver) for s in streams]
         return Answers.combined(self.spark, parts, self.queries)
+
+    def start(
+        self,
+        *,
+        checkpoint: str,
+        sink: str | SinkFunction | Sink,
+        trigger: Mapping[str, object] | None = None,
+        output_mode: str = "append",
+        allowed_lateness: str = "0 seconds",
+        idle: str | None = None,
+    ) -> Running:
+        """Answer every query over streaming DataFrames, each stream read once.
+
+        `checkpoint` is a folder from which a later start goes on, with the queries registered
+        there. `sink` is a folder, "memory", "console" or f(name, dataframe, batch_id). `trigger`
+        is what Spark takes: {"availableNow": True}, {"processingTime": "10 seconds"}.
+
+        A window is answered once, when the watermark passes its end; with output_mode="update"
+        whenever it changes; and again when rows come late, but not later than `allowed_lateness`.
+        A stream without rows for as long as `idle` follows the clock on the wall.
+        """
+        if self._running is not None and self._running.is_active:
+            raise CatalogError("the loom is running", "it was started before", "running.stop()")
+        timing = {
+            name: self._timing(source, output_mode, allowed_lateness)
+            for name, source in self._streams.items()
+        }
+        opened = Checkpoint(checkpoint)
+        self._take_up(opened.registry)
+        target = sink_for(sink, self.spark)
+        listeners: list[Listener] = []
+        streams: dict[str, tuple[StreamingQuery, StreamLoop]] = {}
+        for key, source in self._streams.items():
+            name, time = source.info.name, source.info.time
+            job = Job(
+                self.spark,
+                name,
+                time,
+                timing[key],
+                self._lookups,
+                functools.partial(self._queries_of, name),
+                self._bind,
+            )
+            files = opened.of(name, source.rows, time)
+            streams[name] = start_stream(
+                job,
+                source.rows,
+                files,
+                target,
+                trigger or {"processingTime": "0 seconds"},
+                listeners,
+            )
+        self._registry = opened.registry
+        quiet = parse_duration(idle) if idle else None
+        self._running = Running(self.spark, streams, target, listeners, quiet)
+        return self._running
+
+    def _timing(self, source: _Source, output_mode: str, lateness: str) -> Timing:
+        name = source.info.name
+        if not source.rows.isStreaming:
+            raise CatalogError(
+                f"{name} is a static DataFrame", "its rows are all there", "loom.run()"
+            )
+        if source.watermark is None:
+            raise CatalogError(
+                f"stream {name!r} has no watermark",
+                "nobody knows when a window is complete",
+                f'loom.stream({name!r}, ..., watermark="10 seconds"): how late rows may come',
+            )
+        if output_mode not in ("append", "update"):
+            raise CatalogError(
+                f"output mode {output_mode!r}", "it is none that Gingham knows", "append or update"
+            )
+        delay, late = parse_duration(source.watermark), parse_duration(lateness)
+        return Timing(delay, late, early=output_mode == "update")
+
+    def _take_up(self, registry: Registry) -> None:
+        """Add the queries of a checkpoint, and register the new ones there."""
+        known = {stored.name: stored for stored in registry.all()}
+        for stored in known.values():
+            here = self._queries.get(stored.name)
+            if here is None:
+                self.add(stored.sql, name=stored.name)
+            elif here.query.text != stored.sql:
+                raise QueryError(
+                    f"query {stored.name!r} is another one in the checkpoint",
+                    f"there it is {' '.join(stored.sql.split())}",
+                    "the same SQL, another name, or loom.remove() once it runs",
+                )
+        for name, bound in self._queries.items():
+            if name not in known:
+                registry.put(Registered(name, bound.query.text))
 
     def _run_stream(
         self, stream: str, queries: Sequence[BoundQuery], most_on_driver: int
@@ -219,7 +333,8 @@ class Loom:
         return self._types[name]
 
     def _queries_of(self, stream: str) -> list[BoundQuery]:
-        return [q for q in self._queries.values() if q.query.stream == stream]
+        # A copy, since queries may come and go while a stream runs.
+        return [q for q in tuple(self._queries.values()) if q.query.stream == stream]
 
     def _source(self, stream: str | None) -> _Source:
         if stream is None and len(self._streams) == 1:

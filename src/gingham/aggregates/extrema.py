@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from gingham.aggregates.base import Aggregate, Partial
-from gingham.aggregates.monoid import Array, Elementwise, State, flat
+from gingham.aggregates.monoid import Array, Elementwise, Index, State, flat
 
 _LOWEST = np.iinfo(np.int64).min
 _HIGHEST = np.iinfo(np.int64).max
@@ -24,14 +24,34 @@ class _Extreme(Elementwise):
     """The extreme position of an order; the last column holds the values that answer."""
 
     def load(self, columns: list[pa.Array]) -> State:
-        order, answer = flat(columns[0]), flat(columns[-1])
+        ranks, ordered = self._ranks(columns[0])
+        return State(ranks.arrays, flat(columns[-1]).take(pa.array(ordered)))
+
+    def store(self, state: State, types: list[pa.DataType]) -> list[pa.Array]:
+        positions, seen = state.arrays
+        if state.values is None:  # nothing was seen at all
+            return [pa.nulls(len(seen), kind) for kind in types]
+        return [state.values.take(pa.array(np.where(seen, positions, 0), mask=~seen))]
+
+    def condense(self, columns: list[pa.Array], starts: Index) -> list[pa.Array]:
+        # The extreme stands in one of the positions, with whatever is answered beside it.
+        ranks, ordered = self._ranks(columns[0])
+        places, seen = self.runs(ranks, starts).arrays
+        taken = np.zeros(len(starts), dtype=np.int64)
+        taken[seen] = ordered[places[seen]]
+        index = pa.array(taken, mask=~seen)
+        return [flat(column).take(index) for column in columns]
+
+    def _ranks(self, order: pa.Array) -> tuple[State, Index]:
+        """Each position's place in the order, and the positions in that order."""
+        order = flat(order)
         seen = np.asarray(order.is_valid().to_numpy(zero_copy_only=False), dtype=bool)
-        positions = np.full(len(order), self.identity, dtype=np.int64)
+        ranks = np.full(len(order), self.identity, dtype=np.int64)
         index = np.flatnonzero(seen)
-        # Sorted by value, a position's place in the order is its code; equal values may differ.
-        sorted_index = index[np.argsort(_sortable(order.take(pa.array(index))), kind="stable")]
-        positions[sorted_index] = np.arange(len(sorted_index))
-        return State((positions, seen), answer.take(pa.array(sorted_index)))
+        # Equal values have places of their own, so that each leads to what stands beside it.
+        ordered = index[np.argsort(_sortable(order.take(pa.array(index))), kind="stable")]
+        ranks[ordered] = np.arange(len(ordered))
+        return State((ranks, seen)), ordered
 
 
 MINIMUM = _Extreme(np.minimum, _HIGHEST)

@@ -27,6 +27,12 @@ class _Moments(Monoid):
         count, mean, variance = (to_numpy(c, 0)[0].astype(np.float64) for c in columns)
         return State((count, mean, variance * count))
 
+    def store(self, state: State, types: list[pa.DataType]) -> list[pa.Array]:
+        count, mean, squares = state.arrays
+        with np.errstate(all="ignore"):
+            variance = squares / count
+        return _stored((count, mean, variance), types)
+
     def empty(self, count: int) -> State:
         return State(tuple(np.zeros(count) for _ in range(3)))
 
@@ -50,6 +56,9 @@ class _Comoments(Monoid):
 
     def load(self, columns: list[pa.Array]) -> State:
         return State(tuple(to_numpy(c, 0)[0].astype(np.float64) for c in columns))
+
+    def store(self, state: State, types: list[pa.DataType]) -> list[pa.Array]:
+        return _stored(state.arrays, types)
 
     def empty(self, count: int) -> State:
         return State(tuple(np.zeros(count) for _ in range(6)))
@@ -150,6 +159,15 @@ class Comoment(Aggregate):
             # Spark divides by zero to NULL where one side does not vary.
             undefined |= (squares_a == 0) | (squares_b == 0)
         return pa.array(values, type=pa.float64(), mask=undefined)
+
+
+def _stored(arrays: tuple[Array, ...], types: list[pa.DataType]) -> list[pa.Array]:
+    """The count, and NULL beside it where it is zero."""
+    count, *rest = arrays
+    return [
+        pa.array(count).cast(types[0]),
+        *(pa.array(a, mask=count == 0).cast(t) for a, t in zip(rest, types[1:], strict=True)),
+    ]
 
 
 def _double(argument: str, kind: str) -> str:

@@ -7,6 +7,7 @@ can only merge needs nothing more.
 
 from __future__ import annotations
 
+import decimal
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, cast
@@ -50,6 +51,15 @@ class Monoid(ABC):
     @abstractmethod
     def merge(self, left: State, right: State) -> State:
         """Merge position by position; associative and commutative."""
+
+    @abstractmethod
+    def store(self, state: State, types: list[pa.DataType]) -> list[pa.Array]:
+        """Columns of these types that `load` reads as the same state."""
+
+    def condense(self, columns: list[pa.Array], starts: Index) -> list[pa.Array]:
+        """Merge consecutive runs of what Spark computed, each up to the start of the next."""
+        merged = self.runs(self.load(columns), starts)
+        return self.store(merged, [column.type for column in columns])
 
     def ranges(self, state: State, low: Index, high: Index) -> State:
         """Merge the positions low[i] <= p < high[i], for every i; no range is empty.
@@ -99,6 +109,10 @@ class Elementwise(Monoid):
     def empty(self, count: int) -> State:
         return State((np.full(count, self.identity), np.zeros(count, dtype=bool)))
 
+    def store(self, state: State, types: list[pa.DataType]) -> list[pa.Array]:
+        values, seen = state.arrays
+        return [stored(values, seen, types[0])]
+
     def merge(self, left: State, right: State) -> State:
         values = self.ufunc(left.arrays[0], right.arrays[0])
         return State((values, left.arrays[1] | right.arrays[1]), left.values)
@@ -139,6 +153,15 @@ def to_numpy(column: pa.Array, identity: Any) -> tuple[Array, npt.NDArray[np.boo
         filled = column.fill_null(identity) if column.null_count else column
         values = filled.to_numpy(zero_copy_only=False)
     return values.copy() if not values.flags.writeable else values, seen
+
+
+def stored(values: Array, seen: npt.NDArray[np.bool_], kind: pa.DataType) -> pa.Array:
+    """The inverse of `to_numpy`."""
+    if pa.types.is_decimal(kind):
+        with decimal.localcontext(prec=80):
+            scaled = [decimal.Decimal(int(v)).scaleb(-kind.scale) for v in values]
+        return pa.array(scaled, type=kind, mask=~seen)
+    return pa.array(values, mask=~seen).cast(kind)
 
 
 def flat(column: pa.Array | pa.ChunkedArray) -> pa.Array:

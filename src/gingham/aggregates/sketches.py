@@ -28,6 +28,10 @@ class _Hll(Monoid):
     def load(self, columns: list[pa.Array]) -> State:
         return State((_sketches(columns[0], datasketches.hll_sketch.deserialize),))
 
+    def store(self, state: State, types: list[pa.DataType]) -> list[pa.Array]:
+        written = [None if s is None else s.serialize_compact() for s in state.arrays[0]]
+        return [pa.array(written, types[0])]
+
     def empty(self, count: int) -> State:
         return State((np.full(count, None, dtype=object),))
 
@@ -50,6 +54,11 @@ class _Kll(Monoid):
     def load(self, columns: list[pa.Array]) -> State:
         sketches = _sketches(columns[0], datasketches.kll_doubles_sketch.deserialize)
         return State((sketches, to_numpy(columns[1], 0)[0]))
+
+    def store(self, state: State, types: list[pa.DataType]) -> list[pa.Array]:
+        sketches, nans = state.arrays
+        written = [None if s is None else s.serialize() for s in sketches]
+        return [pa.array(written, types[0]), pa.array(nans).cast(types[1])]
 
     def empty(self, count: int) -> State:
         return State((np.full(count, None, dtype=object), np.zeros(count, dtype=np.int64)))

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from gingham.aggregates.base import Aggregate, Partial
 from gingham.aggregates.counts import ADD_INTEGERS, counted
-from gingham.aggregates.monoid import Array, Elementwise, State, to_numpy
+from gingham.aggregates.monoid import Array, Elementwise, State, stored, to_numpy
 from gingham.core.errors import AnswerError, QueryError
 
 ADD_DOUBLES = Elementwise(np.add, 0.0)
@@ -28,6 +28,11 @@ class _AddBigints(Elementwise):
         high, seen = to_numpy(columns[0], 0)
         low, _ = to_numpy(columns[1], 0)
         return State((high.astype(object) * (1 << 32) + low, seen))
+
+    def store(self, state: State, types: list[pa.DataType]) -> list[pa.Array]:
+        values, seen = state.arrays
+        halves = (values >> 32, values & 0xFFFFFFFF)
+        return [stored(h.astype(np.int64), seen, t) for h, t in zip(halves, types, strict=True)]
 
 
 ADD_BIGINTS = _AddBigints(np.add, 0)

@@ -6,6 +6,7 @@ to the driver there: a run that collected its shards would not end.
 
 import json
 import os
+import re
 import resource
 import subprocess
 import sys
@@ -61,11 +62,20 @@ def _run(rows: int, folder: Path) -> Footprint:
         rows,
         answers.statistics.shards,
         spark.read.parquet(str(folder / "answers")).count(),
-        # Linux counts in kilobytes, macOS in bytes.
-        resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        / (MEGABYTE if sys.platform == "darwin" else 1024),
+        _peak(),
         seconds,
     )
+
+
+def _peak() -> float:
+    """The most memory that this process ever had, in megabytes."""
+    status = Path("/proc/self/status")
+    if status.exists():
+        # Not getrusage: a child starts with its parent's peak there.
+        found = re.search(r"VmHWM:\s+(\d+) kB", status.read_text())
+        assert found is not None
+        return int(found[1]) / 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / MEGABYTE
 
 
 if __name__ == "__main__":

@@ -55,7 +55,7 @@ def run(
 ) -> Report:
     """Measure, print and draw; `quick` takes few rows, small workloads, one repetition."""
     console = console or Console()
-    times = 3
+    times = 6
     if quick:
         rows, sizes, times = min(rows, 400_000), [n for n in sizes if n <= 64], 1
     session = spark or _session()

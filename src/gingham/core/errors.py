@@ -38,6 +38,14 @@ class AnswerError(GinghamError):
     """A query that fails while it runs, as it would fail alone in Spark."""
 
 
+class CheckpointError(GinghamError):
+    """A checkpoint that cannot be gone on with."""
+
+
+class SinkError(GinghamError):
+    """Answers that could not be delivered."""
+
+
 class WorkloadError(GinghamError):
     """A workload file that cannot be read."""
 

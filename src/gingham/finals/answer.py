@@ -8,7 +8,7 @@ import pyarrow as pa
 from gingham.aggregates import Partial, State
 from gingham.core.errors import AnswerError
 from gingham.finals.shards import GridShards, ShardTable
-from gingham.finals.windows import Frames, frames, ranges
+from gingham.finals.windows import Bools, Due, Frames, Index, frames, ranges
 from gingham.logical.predicate import Truths, evaluate
 from gingham.plan.bound import BoundQuery, Condition, Reading
 from gingham.plan.tree import Grid
@@ -28,13 +28,16 @@ class Cells:
         return self._known[name]
 
 
-def answer(query: BoundQuery, table: ShardTable, cells: Cells) -> pa.Table:
-    """Window bounds, keys and aggregates: one row for each window and group with a matching row."""
+def answer(query: BoundQuery, table: ShardTable, cells: Cells, due: Due | None = None) -> pa.Table:
+    """Window bounds, keys and aggregates: one row for each window and group with a matching row.
+
+    All windows, or those that are due.
+    """
     grid = table.tree.grid_of(query)
     shards = table.of(grid)
-    _refuse_raised(query, shards, grid, cells)
+    _refuse_raised(query, shards, grid, cells, due)
     where = cells.of(grid, query.where).true
-    found = frames(shards.rolled(where, None).places, shards.instants, query.window)
+    found = _frames(shards.rolled(where, None).places, query, shards, due, where)
     for guard in query.guards:
         failed = np.asarray(_values(guard, found, query, shards, grid, cells))
         if failed.any():
@@ -47,6 +50,17 @@ def answer(query: BoundQuery, table: ShardTable, cells: Cells) -> pa.Table:
         for column, field in zip((*bounds, *keys, *values), query.slots, strict=True)
     ]
     return pa.Table.from_arrays(columns, schema=query.slots)
+
+
+def _frames(
+    places: Index, query: BoundQuery, shards: GridShards, due: Due | None, where: Bools
+) -> Frames:
+    found = frames(places, shards.instants, query.window)
+    if due is None:
+        return found
+    fresh = shards.places_of(shards.fresh & where[shards.cells]) if due.open is not None else []
+    touched = frames(np.asarray(fresh, dtype=np.int64), shards.instants, query.window)
+    return found.where(due.of(found, touched, query.window))
 
 
 def _values(
@@ -87,10 +101,18 @@ def _merged(
     return State(tuple(arrays), merged.values)
 
 
-def _refuse_raised(query: BoundQuery, shards: GridShards, grid: Grid, cells: Cells) -> None:
+def _refuse_raised(
+    query: BoundQuery, shards: GridShards, grid: Grid, cells: Cells, due: Due | None
+) -> None:
     for condition in query.conditions:
         raises = cells.of(grid, condition).raises
-        if raises.any() and raises[shards.cells].any():
+        if not raises.any():
+            continue
+        raised = raises[shards.cells]
+        # Alone, Spark would raise for any row; a stream lives on, without the windows concerned.
+        if raised.any() and (
+            due is None or len(_frames(shards.places_of(raised), query, shards, due, raises))
+        ):
             raise _would_raise(query, condition.sql)
 
 

@@ -20,13 +20,33 @@ Index = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
 
-class ShardTable:
-    """What Spark made of a batch of rows: one row per slice, cell and group."""
+def located(table: pa.Table, tree: Tree, slices: Slices) -> pa.Table:
+    """What Spark collected, with the instant and the cell of every shard in place of numbers.
 
-    def __init__(self, table: pa.Table, tree: Tree, slices: Slices) -> None:
+    Rows without a time have no slice and are left out.
+    """
+    if names.CODE in table.column_names:
+        table = table.filter(table[names.CODE].is_valid())
+        numbers, cells = np.divmod(_integers(table[names.CODE]), tree.cells)
+        table = table.drop_columns([names.CODE])
+    else:
+        table = table.filter(table[names.SLICE].is_valid())
+        numbers, cells = _integers(table[names.SLICE]), _integers(table[names.CELL])
+        table = table.drop_columns([names.SLICE, names.CELL])
+    table = table.append_column(names.INSTANT, pa.array(slices.starts(numbers)))
+    return table.append_column(names.CELL, pa.array(cells))
+
+
+class ShardTable:
+    """Shards of a tree: one row per instant, cell and group, or several that are yet to merge.
+
+    `fresh` tells the shards that came last.
+    """
+
+    def __init__(self, table: pa.Table, tree: Tree, fresh: Bools | None = None) -> None:
         self.table = table
         self.tree = tree
-        self.slices = slices
+        self.fresh = fresh
         self._grids: dict[int, GridShards] = {}
 
     def of(self, grid: Grid) -> GridShards:
@@ -36,19 +56,19 @@ class ShardTable:
         return self._grids[grid.offset]
 
     @cached_property
-    def _numbers(self) -> tuple[Index, Index]:
-        """Slice and cell of every shard."""
-        if names.CODE in self.table.column_names:
-            code = _integers(self.table[names.CODE])
-            return np.divmod(code, self.tree.cells)
-        return _integers(self.table[names.SLICE]), _integers(self.table[names.CELL])
+    def _cells(self) -> Index:
+        return _integers(self.table[names.CELL])
+
+    @cached_property
+    def _instants(self) -> Index:
+        return _integers(self.table[names.INSTANT])
 
     def _select(self, grid: Grid) -> GridShards:
-        numbers, cells = self._numbers
+        cells = self._cells
         rows = np.flatnonzero((cells >= grid.offset) & (cells < grid.offset + grid.cells))
-        starts = self.slices.starts(numbers[rows])
+        starts = self._instants[rows]
         columns = [self.table[names.key(self.tree.keys.index(k))] for k in grid.keys]
-        groups, count = _groups(columns, rows)
+        groups, count = numbered(columns, rows)
         order = np.lexsort((starts, groups))
         return GridShards(
             table=self,
@@ -112,6 +132,17 @@ class GridShards:
             self._rolled[name] = self._roll_up(wanted, partial)
         return self._rolled[name]
 
+    @cached_property
+    def fresh(self) -> Bools:
+        """Which shards came last."""
+        if self.table.fresh is None:
+            return np.zeros(len(self.rows), dtype=bool)
+        return self.table.fresh[self.rows]
+
+    def places_of(self, chosen: Bools) -> Index:
+        """The different places of some shards, in order."""
+        return np.unique(self.places[chosen])
+
     def _roll_up(self, wanted: Bools, partial: Partial | None) -> Rolled:
         if partial is None:
             kept = np.flatnonzero(wanted[self.cells])
@@ -140,7 +171,7 @@ def _integers(column: pa.ChunkedArray) -> Index:
     return flat(column).to_numpy(zero_copy_only=False).astype(np.int64, copy=False)
 
 
-def _groups(columns: list[pa.ChunkedArray], rows: Index) -> tuple[Index, int]:
+def numbered(columns: list[pa.ChunkedArray], rows: Index) -> tuple[Index, int]:
     """Number the different combinations of key values; NULL is a value here."""
     groups = np.zeros(len(rows), dtype=np.int64)
     count = 1 if len(rows) else 0

@@ -10,6 +10,8 @@ import numpy.typing as npt
 from gingham.logical.window import Window
 
 Index = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+NEVER, FOREVER = -(1 << 62), 1 << 62  # before and after all instants
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +23,46 @@ class Frames:
 
     def __len__(self) -> int:
         return len(self.starts)
+
+    def where(self, chosen: Bools) -> Frames:
+        return Frames(self.groups[chosen], self.starts[chosen])
+
+    def among(self, others: Frames) -> Bools:
+        """Which of these are among the others."""
+        starts, inverse = np.unique(
+            np.concatenate((self.starts, others.starts)), return_inverse=True
+        )
+        codes = np.concatenate((self.groups, others.groups)) * max(1, len(starts)) + inverse
+        return np.isin(codes[: len(self)], codes[len(self) :])
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """Which windows of a query are to be answered now.
+
+    Those that end in (closed, closes], and of those that end after `open` the ones that a fresh
+    shard lies in, even if they end later when `early`; none that starts at or before `born`.
+    """
+
+    closed: int
+    closes: int
+    born: int
+    open: int | None = None
+    early: bool = False
+
+    def of(self, found: Frames, touched: Frames, window: Window) -> Bools:
+        """Which of the windows found are due."""
+        ends = found.starts + window.range
+        due = (ends > self.closed) & (ends <= self.closes)
+        if self.open is not None:
+            changed = (ends > self.open) & found.among(touched)
+            due |= changed if self.early else changed & (ends <= self.closes)
+        return due & (found.starts > self.born)
+
+    def reach(self, window: Window) -> tuple[int, int]:
+        """From which instant to which shards may be needed."""
+        lowest = self.closed if self.open is None else min(self.open, self.closed)
+        return max(lowest - window.range, self.born), FOREVER if self.early else self.closes
 
 
 def frames(places: Index, instants: Index, window: Window) -> Frames:

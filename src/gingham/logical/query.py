@@ -24,7 +24,7 @@ class Join:
     @property
     def matched(self) -> str:
         """The column that is true where the lookup found a row, NULL elsewhere."""
-        return f"{self.role}.__matched"
+        return f"{self.role}.{names.MATCHED}"
 
 
 @dataclass(frozen=True, slots=True)

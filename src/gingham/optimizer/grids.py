@@ -3,62 +3,65 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, count
 from math import prod
-from typing import Any
 
-from gingham.logical.domain import sort_key
-from gingham.logical.predicate import Attribute, Axis, attributes, cuts
+from gingham.logical.predicate import Attribute, Axis
+from gingham.optimizer.axes import all_axes
 from gingham.optimizer.cost import MOST_CELLS, Cost
 from gingham.plan.bound import BoundQuery
-from gingham.plan.tree import Grid, Tree
+from gingham.plan.tree import Grid, Standing, Tree
 
 
 @dataclass(frozen=True, slots=True)
 class _Need:
-    """The attributes that some conditions cut, and the keys that they are grouped by."""
+    """Attributes that conditions cut, keys that they are grouped by; the grid that stands already."""
 
     attributes: frozenset[Attribute]
     keys: tuple[str, ...]
+    grid: int | None = None
 
 
-def choose_grids(queries: tuple[BoundQuery, ...], cost: Cost) -> tuple[Tree, tuple[str, ...]]:
+def choose_grids(
+    queries: tuple[BoundQuery, ...], cost: Cost, standing: Standing
+) -> tuple[Tree, tuple[str, ...]]:
     """Start with a grid for each set of attributes; join two while that is cheaper.
 
         {vol, r1000} {vol, r2000} {price}    ->    {vol, r1000, r2000} {price}
 
-    Queries with different keys stay apart: how many values a key has is not known.
+    Queries with different keys stay apart: how many values a key has is not known. Two grids that
+    stand already are not joined, since shards of both are kept.
     """
-    axes = _axes(queries)
-    needs = [_need(query) for query in queries]
-    chosen, notices = _join_while_cheaper(list(dict.fromkeys(needs)), axes, cost)
+    axes = all_axes(queries)
+    needs = _standing_grids(queries, standing)
+    newcomers = [_need(query) for query in queries if query.name not in standing.grids]
+    wanted = list(dict.fromkeys((*needs.values(), *newcomers)))
+    chosen, notices = _join_while_cheaper(wanted, axes, cost)
     grids: list[Grid] = []
-    offset = 0
+    offset, unused = 0, count(standing.next_grid)
     for need in chosen:
         ordered = tuple(axis for attribute, axis in axes.items() if attribute in need.attributes)
-        grids.append(Grid(ordered, need.keys, offset))
+        number = next(unused) if need.grid is None else need.grid
+        grids.append(Grid(ordered, need.keys, offset, number))
         offset += grids[-1].cells
-    placement = tuple(_home(need, chosen) for need in needs)
+    placement = tuple(
+        _home(_need(query), standing.grids.get(query.name), chosen) for query in queries
+    )
     return Tree(queries, tuple(grids), placement), notices
 
 
-def _axes(queries: tuple[BoundQuery, ...]) -> dict[Attribute, Axis]:
-    places: dict[Attribute, dict[Any, Any]] = {}
+def _standing_grids(queries: tuple[BoundQuery, ...], standing: Standing) -> dict[int, _Need]:
+    found: dict[int, _Need] = {}
     for query in queries:
-        for condition in query.conditions:
-            for attribute in attributes(condition.predicate):
-                places.setdefault(attribute, {})
-            for attribute, cut in cuts(condition.predicate):
-                places[attribute][sort_key(cut)] = cut
-    return {
-        attribute: Axis(attribute, tuple(found[k] for k in sorted(found)))
-        for attribute, found in places.items()
-    }
+        if (number := standing.grids.get(query.name)) is not None:
+            need = _need(query)
+            before = found.get(number, need)
+            found[number] = _Need(before.attributes | need.attributes, need.keys, number)
+    return found
 
 
 def _need(query: BoundQuery) -> _Need:
-    found = {a for condition in query.conditions for a in attributes(condition.predicate)}
-    return _Need(frozenset(found), tuple(sorted(set(query.keys))))
+    return _Need(query.attributes, tuple(sorted(set(query.keys))))
 
 
 def _join_while_cheaper(
@@ -70,11 +73,15 @@ def _join_while_cheaper(
     def price(need: _Need) -> float:
         return cost.grid(prod(len(axes[a].cuts) + 1 for a in need.attributes), len(need.keys))
 
+    def may_join(a: _Need, b: _Need) -> bool:
+        both_stand = a.grid is not None and b.grid is not None
+        return a.keys == b.keys and not both_stand and cells(_union(a, b)) <= MOST_CELLS
+
     while True:
         savings = {
             (a, b): price(a) + price(b) - price(_union(a, b))
             for a, b in combinations(needs, 2)
-            if a.keys == b.keys and cells(_union(a, b)) <= MOST_CELLS
+            if may_join(a, b)
         }
         if not savings:
             return needs, _key_notices(needs)
@@ -87,12 +94,15 @@ def _join_while_cheaper(
 
 
 def _union(a: _Need, b: _Need) -> _Need:
-    return _Need(a.attributes | b.attributes, a.keys)
+    return _Need(a.attributes | b.attributes, a.keys, b.grid if a.grid is None else a.grid)
 
 
-def _home(need: _Need, chosen: list[_Need]) -> int:
+def _home(need: _Need, stands: int | None, chosen: list[_Need]) -> int:
     return next(
-        i for i, c in enumerate(chosen) if c.keys == need.keys and need.attributes <= c.attributes
+        i
+        for i, c in enumerate(chosen)
+        if (c.grid == stands if stands is not None else c.keys == need.keys)
+        and need.attributes <= c.attributes
     )
 
 

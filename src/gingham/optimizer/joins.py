@@ -14,15 +14,19 @@ Joined = tuple[tuple[Join, bool], ...]
 
 
 def share_joins(
-    queries: tuple[BoundQuery, ...],
+    queries: tuple[BoundQuery, ...], outer: frozenset[str]
 ) -> tuple[tuple[BoundQuery, ...], Joined, tuple[str, ...]]:
     """Drop unmatched rows in the join itself only if every query drops them.
+
+    Lookups that are outer already, by role, stay so.
 
     q1: trades JOIN listing, q2: trades             q1: trades LEFT JOIN listing, if it matched
                                                ->   q2: trades LEFT JOIN listing
     """
     joins = tuple(dict.fromkeys(join for q in queries for join, _ in q.query.joins))
-    inner = {j for j in joins if all((j, True) in q.query.joins for q in queries)}
+    inner = {
+        j for j in joins if j.role not in outer and all((j, True) in q.query.joins for q in queries)
+    }
     notices = tuple(
         f"{join.role} is looked up for all rows: not every query drops rows without a match"
         for join in joins

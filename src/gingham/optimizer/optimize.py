@@ -9,18 +9,26 @@ from gingham.optimizer.grids import choose_grids
 from gingham.optimizer.joins import share_joins
 from gingham.optimizer.whole import take_whole
 from gingham.plan.bound import BoundQuery
-from gingham.plan.tree import Plan
+from gingham.plan.tree import Plan, Standing
 
 
-def optimize(stream: str, queries: Iterable[BoundQuery], cost: Cost | None = None) -> Plan:
-    """Decide how the queries of a stream share one pass over its rows."""
-    cost = cost or Cost()
+def optimize(
+    stream: str,
+    queries: Iterable[BoundQuery],
+    cost: Cost | None = None,
+    standing: Standing | None = None,
+) -> Plan:
+    """Decide how the queries of a stream share one pass over its rows.
+
+    What stands for queries that are running already is kept.
+    """
+    cost, standing = cost or Cost(), standing or Standing()
     # Joins first: a lookup that only some queries insist on becomes part of their conditions.
-    shared, joined, join_notices = share_joins(tuple(queries))
+    shared, joined, join_notices = share_joins(tuple(queries), standing.outer)
     # Then conditions with too many cells become one attribute, before any grid is built on them.
-    simple, whole_notices = take_whole(shared)
+    simple, simplified, whole_notices = take_whole(shared, standing)
     # Grids last: they need the attributes and cuts of all conditions.
-    tree, grid_notices = choose_grids(simple, cost)
+    tree, grid_notices = choose_grids(simple, cost, standing)
     columns = sorted({c for query in simple for c in query.query.columns})
     return Plan(
         stream=stream,
@@ -28,4 +36,10 @@ def optimize(stream: str, queries: Iterable[BoundQuery], cost: Cost | None = Non
         columns=tuple(columns),
         tree=tree,
         notices=(*join_notices, *whole_notices, *grid_notices),
+        standing=Standing(
+            grids={q.name: tree.grid_of(q).number for q in simple},
+            outer=frozenset(join.role for join, inner in joined if not inner),
+            whole=simplified,
+            next_grid=max([standing.next_grid, *(g.number + 1 for g in tree.grids)]),
+        ),
     )

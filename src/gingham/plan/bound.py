@@ -4,21 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
 
 import pyarrow as pa
 
 from gingham.aggregates import Aggregate, Partial
-from gingham.logical.predicate import Predicate
+from gingham.logical.predicate import Attribute, Predicate, attributes, cuts
 from gingham.logical.query import Query
 from gingham.logical.window import Window
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # no slots: what is derived is kept once computed
 class Condition:
     """Which rows count: as a typed predicate, and as SQL that Spark may evaluate whole."""
 
     predicate: Predicate
     sql: str
+
+    def __hash__(self) -> int:
+        return hash(self.sql)  # predicates are deep
+
+    @cached_property
+    def attributes(self) -> tuple[Attribute, ...]:
+        """What it looks at."""
+        return attributes(self.predicate)
+
+    @cached_property
+    def cuts(self) -> tuple[tuple[Attribute, Any], ...]:
+        """Where it cuts that."""
+        return tuple(dict.fromkeys(cuts(self.predicate)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +60,7 @@ class Reading:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class BoundQuery:
     """A query with types: its condition, keys and aggregates as they can be shared."""
 
@@ -76,7 +91,15 @@ class BoundQuery:
             guards=tuple(read(r) for r in self.guards),
         )
 
-    @property
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+    @cached_property
+    def attributes(self) -> frozenset[Attribute]:
+        """What its conditions look at."""
+        return frozenset(a for condition in self.conditions for a in condition.attributes)
+
+    @cached_property
     def conditions(self) -> tuple[Condition, ...]:
         """Every condition that the query reads shards by."""
         read = (r.condition for r in (*self.readings, *self.guards))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
 
@@ -15,15 +16,28 @@ from gingham.plan.bound import BoundQuery
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """The product of some attributes' intervals, by some keys; cells count from `offset`."""
+    """The product of some attributes' intervals, by some keys; cells count from `offset`.
+
+    Its number stays the same when queries that come or go change its axes.
+    """
 
     axes: tuple[Axis, ...]
     keys: tuple[str, ...]
     offset: int
+    number: int
 
     @property
     def cells(self) -> int:
         return prod(axis.size for axis in self.axes)
+
+
+@dataclass(frozen=True, slots=True)
+class Codebook:
+    """What shards mean: their cells, `__key_0`, ... and `__partial_0`, ..."""
+
+    grids: tuple[Grid, ...]
+    keys: tuple[str, ...]
+    columns: tuple[str, ...]
 
 
 @dataclass(frozen=True)  # no slots: what is derived is kept once computed
@@ -71,12 +85,30 @@ class Tree:
         """The number of cells in all grids."""
         return sum(grid.cells for grid in self.grids)
 
+    @property
+    def codebook(self) -> Codebook:
+        """What the columns and cells of its shards mean."""
+        return Codebook(self.grids, self.keys, self.columns)
+
     def grid_of(self, query: BoundQuery) -> Grid:
         return self.grids[self._places[query.name]]
 
     @cached_property
     def _places(self) -> dict[str, int]:
         return {q.name: place for q, place in zip(self.queries, self.placement, strict=True)}
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What has been decided for queries that are running, and stands until they leave.
+
+    Shards that were made before a change of plan can then be read as shards of the new plan.
+    """
+
+    grids: Mapping[str, int] = field(default_factory=dict)  # the number of each query's grid
+    outer: frozenset[str] = frozenset()  # lookups that keep rows without a match, by role
+    whole: Mapping[str, int] = field(default_factory=dict)  # how far each query was simplified
+    next_grid: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,3 +120,4 @@ class Plan:
     columns: tuple[str, ...]  # of the enriched stream, that anything reads
     tree: Tree
     notices: tuple[str, ...]
+    standing: Standing

@@ -43,11 +43,12 @@ def slots(enriched: DataFrame, query: Query, time: str) -> DataFrame:
     )
 
 
-def finish(answered: DataFrame, query: Query) -> DataFrame:
+def finish(answered: DataFrame, query: Query, *also: str) -> DataFrame:
     """HAVING and SELECT over window bounds, keys and aggregates; Spark's own arithmetic."""
     if query.having is not None:
         answered = answered.where(query.having)
     return answered.select(
+        *also,
         names.WINDOW_START,
         names.WINDOW_END,
         *(F.expr(o.sql).alias(o.name) for o in query.outputs),

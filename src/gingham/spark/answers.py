@@ -6,7 +6,10 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import pyarrow as pa
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
@@ -14,6 +17,7 @@ from gingham.core import names
 from gingham.core.errors import AnswerError, GinghamError
 from gingham.logical.query import Query
 from gingham.spark.alone import finish
+from gingham.spark.check import failed_job
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +51,60 @@ class Statistics:
         )
 
 
+_TAG = "__query"
+_SPARK_ERRORS = (PySparkException, Py4JError)
 Slots = pa.Table | DataFrame | GinghamError  # an answer before SELECT's arithmetic, or why not
+
+
+def finished(
+    spark: SparkSession, queries: Mapping[str, Query], slots: Mapping[str, pa.Table]
+) -> tuple[dict[str, pa.Table], dict[str, GinghamError]]:
+    """Answers from slots, and why some have none.
+
+    Queries with the same SELECT and HAVING over their slots go through Spark together.
+    """
+    answers: dict[str, pa.Table] = {}
+    alike: dict[object, list[str]] = {}
+    for name, table in slots.items():
+        query = queries[name]
+        if query.plain:
+            answers[name] = _picked(table, query)
+        else:
+            alike.setdefault((table.schema, query.outputs, query.having), []).append(name)
+    failed: dict[str, GinghamError] = {}
+    for together in alike.values():
+        try:
+            answers |= _finished_alike(spark, queries[together[0]], {n: slots[n] for n in together})
+        except _SPARK_ERRORS as error:
+            if len(together) == 1:
+                failed[together[0]] = failed_job(error)
+                continue
+            # One of them raised; each gets what it would get alone.
+            for name in together:
+                found, reasons = finished(spark, queries, {name: slots[name]})
+                answers |= found
+                failed |= reasons
+    return {name: table for name, table in answers.items() if table.num_rows}, failed
+
+
+def _finished_alike(
+    spark: SparkSession, query: Query, slots: Mapping[str, pa.Table]
+) -> dict[str, pa.Table]:
+    tagged = pa.concat_tables(
+        table.append_column(_TAG, pa.array(np.full(table.num_rows, i, dtype=np.int32)))
+        for i, table in enumerate(slots.values())
+    )
+    rows = spark.createDataFrame(tagged, from_arrow_schema(tagged.schema))
+    table = finish(rows, query, _TAG).toArrow()
+    tags, table = table[_TAG].to_numpy(), table.drop_columns([_TAG])
+    return {name: table.filter(pa.array(tags == i)) for i, name in enumerate(slots)}
+
+
+def _picked(slots: pa.Table, query: Query) -> pa.Table:
+    """The answer of a query whose outputs are slots."""
+    picked = [names.WINDOW_START, names.WINDOW_END, *(o.sql for o in query.outputs)]
+    called = [names.WINDOW_START, names.WINDOW_END, *(o.name for o in query.outputs)]
+    return slots.select(picked).rename_columns(called)
 
 
 class Answers(Mapping[str, DataFrame]):
@@ -114,9 +171,7 @@ class Answers(Mapping[str, DataFrame]):
         found, query = self._found(name), self.queries[name]
         if isinstance(found, DataFrame) or not query.plain:
             return self[name].toArrow()
-        picked = [names.WINDOW_START, names.WINDOW_END, *(o.sql for o in query.outputs)]
-        called = [names.WINDOW_START, names.WINDOW_END, *(o.name for o in query.outputs)]
-        return found.select(picked).rename_columns(called)
+        return _picked(found, query)
 
     def failed(self) -> Mapping[str, GinghamError]:
         """The queries that fail, with the reason."""

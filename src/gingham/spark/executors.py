@@ -11,7 +11,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from gingham.core import names
 from gingham.finals.answer import Cells, answer
-from gingham.finals.shards import ShardTable
+from gingham.finals.shards import ShardTable, located
 from gingham.plan.bound import BoundQuery
 from gingham.plan.slices import Slices
 from gingham.plan.tree import Tree
@@ -39,6 +39,6 @@ def answer_in_executors(
 
 def _answer_of(query: BoundQuery, tree: Tree, slices: Slices) -> Callable[[pa.Table], pa.Table]:
     def compute(table: pa.Table) -> pa.Table:
-        return answer(query, ShardTable(table, tree, slices), Cells())
+        return answer(query, ShardTable(located(table, tree, slices), tree), Cells())
 
     return compute

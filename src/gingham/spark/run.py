@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 
 from gingham.core.errors import GinghamError
 from gingham.finals.answer import Cells, answer
-from gingham.finals.shards import ShardTable
+from gingham.finals.shards import ShardTable, located
 from gingham.plan.bound import BoundQuery
 from gingham.plan.slices import Slices, horizon, periodic
 from gingham.plan.tree import Grid, Plan, Tree
@@ -54,7 +54,9 @@ def run(
         table = _without(made, far, tree, slices).toArrow()
     watch.lap("shards")
     here = [q for q in tree.queries if tree.grid_of(q) not in far]
-    slots: dict[str, Slots] = dict(answers_here(here, ShardTable(table, tree, slices)))
+    slots: dict[str, Slots] = dict(
+        answers_here(here, ShardTable(located(table, tree, slices), tree))
+    )
     for query in tree.queries:
         grid = tree.grid_of(query)
         if grid in far:

@@ -15,7 +15,7 @@ from decimal import Decimal
 from typing import Any
 
 from pyspark.ml.feature import Bucketizer
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from gingham.core import names
@@ -54,9 +54,9 @@ class Search:
                 return False
 
 
-def values(axes: Sequence[Axis]) -> list[Column]:
+def values(axes: Sequence[Axis]) -> list[str]:
     """`__value_0`, ... : the value of every attribute, as its cuts are compared with it."""
-    return [F.expr(_value(axis)).alias(f"__value_{i}") for i, axis in enumerate(axes)]
+    return [f"{_value(axis)} AS __value_{i}" for i, axis in enumerate(axes)]
 
 
 def searches(axes: Sequence[Axis]) -> list[Search]:
@@ -68,15 +68,15 @@ def searches(axes: Sequence[Axis]) -> list[Search]:
     ]
 
 
-def intervals(axes: Sequence[Axis]) -> list[Column]:
+def intervals(axes: Sequence[Axis]) -> list[str]:
     """`__interval_0`, ... : the interval of every attribute, then NULL, then "raises"."""
-    return [F.expr(_interval(i, axis)).alias(names.interval(i)) for i, axis in enumerate(axes)]
+    return [f"{_interval(i, axis)} AS {names.interval(i)}" for i, axis in enumerate(axes)]
 
 
 def place(df: DataFrame, wanted: Sequence[Search]) -> DataFrame:
     """Add the output column of every search; NULL for NULL."""
     few = _few(wanted)
-    found = {s.output: F.expr(_branches(s)) for s in few}
+    found = [f"{_branches(s)} AS {s.output}" for s in few]
     many = [s for s in wanted if s not in few]
     quick = [s for s in many if s.in_doubles]
     if quick:
@@ -88,11 +88,11 @@ def place(df: DataFrame, wanted: Sequence[Search]) -> DataFrame:
             # NaN gets a bucket of its own after the last; it is greater than every number.
             handleInvalid="keep",
         ).transform(df)
-        found |= {s.output: F.expr(_bucket(s)) for s in quick}
+        found += [f"{_bucket(s)} AS {s.output}" for s in quick]
     for search in many:
         if not search.in_doubles:
             df = _unrolled(df, search)
-    return df.withColumns(found) if found else df
+    return df.selectExpr("*", *found) if found else df
 
 
 def _few(wanted: Sequence[Search]) -> list[Search]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 
 import numpy as np
 from pyspark.sql import DataFrame
@@ -20,38 +21,49 @@ _LONG = 1 << 62
 _LISTED_PANES = 1 << 17
 
 
-def shards(enriched: DataFrame, tree: Tree, slices: Slices, time: str) -> DataFrame:
-    """One row per slice, cell and group: `__code`, `__key_0`, ..., `__partial_0`, ..."""
-    coded = code(enriched, tree, slices, time)
+def shards(
+    enriched: DataFrame,
+    tree: Tree,
+    slices: Slices,
+    time: str,
+    *,
+    watched: Mapping[str, str] | None = None,
+) -> DataFrame:
+    """One row per slice, cell and group: `__code`, `__key_0`, ..., `__partial_0`, ...
+
+    `watched` are more aggregates of every shard, by name. They also count the rows without a time,
+    whose slice is NULL; otherwise such rows are left out, as Spark leaves them out of all windows.
+    """
+    rows = enriched if watched else enriched.where(f"{quoted(time)} IS NOT NULL")
+    coded = code(rows, tree, slices, time)
     numbers = [names.CODE] if fits_in_one(tree, slices) else [names.SLICE, names.CELL]
     keys = [names.key(i) for i in range(len(tree.keys))]
     partials = [F.expr(c).alias(names.partial(i)) for i, c in enumerate(tree.columns)]
+    partials += [F.expr(sql).alias(name) for name, sql in (watched or {}).items()]
     if not partials:  # every query only asks which groups there are
         return coded.select(*numbers, *keys).distinct()
     return coded.groupBy(*numbers, *keys).agg(*partials)
 
 
-def code(enriched: DataFrame, tree: Tree, slices: Slices, time: str) -> DataFrame:
+def code(rows: DataFrame, tree: Tree, slices: Slices, time: str) -> DataFrame:
     """Every row once per grid, with the number of its slice and its cell."""
-    # Spark puts rows without a time into no window at all.
-    rows = enriched.where(F.col(quoted(time)).isNotNull())
-    instant = F.expr(micros(enriched, time)).alias(names.TIME)
-    keys = [F.expr(k).alias(names.key(i)) for i, k in enumerate(tree.keys)]
-    rows = rows.select("*", instant, *keys, *values(tree.axes))
+    keys = [f"{k} AS {names.key(i)}" for i, k in enumerate(tree.keys)]
+    rows = rows.selectExpr("*", f"{micros(rows, time)} AS {names.TIME}", *keys, *values(tree.axes))
     rows = number_slices(place(rows, searches(tree.axes)), slices)
-    rows = rows.select("*", *intervals(tree.axes))
+    rows = rows.selectExpr("*", *intervals(tree.axes))
     one = fits_in_one(tree, slices)
     start = f"{names.SLICE} * {tree.cells}L + " if one else ""
-    cells = [F.expr(f"{start}{_cell_in(grid, tree)}") for grid in tree.grids]
-    each = F.explode(F.array(*cells)) if len(cells) > 1 else cells[0]
-    rows = rows.select("*", each.alias(names.CODE if one else names.CELL))
+    cells = [f"{start}{_cell_in(grid, tree)}" for grid in tree.grids]
+    each = f"explode(array({', '.join(cells)}))" if len(cells) > 1 else cells[0]
+    rows = rows.selectExpr("*", f"{each} AS {names.CODE if one else names.CELL}")
     if len(tree.grids) == 1 or not tree.keys:
         return rows
-    of_grids = {
-        names.key(i): F.expr(_key_in_grids(tree, key, i, cell_of(tree, slices)))
-        for i, key in enumerate(tree.keys)
-    }
-    return rows.withColumns(of_grids)
+    cell = cell_of(tree, slices)
+    of_grids = [
+        f"{_key_in_grids(tree, k, i, cell)} AS {names.key(i)}" for i, k in enumerate(tree.keys)
+    ]
+    others = [quoted(c) for c in rows.columns if c not in {names.key(i) for i in range(len(keys))}]
+    return rows.selectExpr(*others, *of_grids)
 
 
 def fits_in_one(tree: Tree, slices: Slices) -> bool:

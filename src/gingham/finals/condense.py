@@ -1,0 +1,34 @@
+"""Shards of the same slice, cell and group become one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from gingham.aggregates.monoid import flat
+from gingham.core import names
+from gingham.finals.shards import numbered
+from gingham.plan.tree import Tree
+
+
+def condense(table: pa.Table, tree: Tree) -> pa.Table:
+    """Merge all shards that can be merged; what the table says stays the same."""
+    keys = [names.key(i) for i in range(len(tree.keys))]
+    columns = [names.INSTANT, names.CELL, *(k for k in keys if k in table.column_names)]
+    groups, count = numbered([table[c] for c in columns], np.arange(table.num_rows))
+    if count == table.num_rows:
+        return table
+    order = np.argsort(groups, kind="stable")
+    table = table.take(pa.array(order))
+    starts = np.flatnonzero(np.diff(groups[order], prepend=-1))
+    merged = {c: table[c].take(pa.array(starts)) for c in columns}
+    for partial in tree.partials:
+        names_of = [names.partial(tree.columns.index(c)) for c in partial.columns]
+        if all(name in table.column_names for name in names_of):
+            try:
+                found = partial.monoid.condense([flat(table[name]) for name in names_of], starts)
+            except pa.ArrowInvalid:
+                # A sum of decimals that does not fit its type yet may fit once more is added.
+                return table
+            merged |= dict(zip(names_of, found, strict=True))
+    return pa.table(merged)

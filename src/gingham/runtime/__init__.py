@@ -1,0 +1,1 @@
+"""Streams: the loop over micro-batches, its log of shards, epochs, sinks and progress."""

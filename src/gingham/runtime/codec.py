@@ -1,0 +1,78 @@
+"""Codebooks and standing decisions as JSON."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from gingham.logical.domain import Domain
+from gingham.logical.predicate import Attribute, Axis
+from gingham.plan.tree import Codebook, Grid, Standing
+
+
+def codebook_to_json(codebook: Codebook) -> dict[str, Any]:
+    return {
+        "grids": [_grid_to_json(grid) for grid in codebook.grids],
+        "keys": list(codebook.keys),
+        "columns": list(codebook.columns),
+    }
+
+
+def codebook_from_json(found: dict[str, Any]) -> Codebook:
+    grids = tuple(_grid_from_json(grid) for grid in found["grids"])
+    return Codebook(grids, tuple(found["keys"]), tuple(found["columns"]))
+
+
+def standing_to_json(standing: Standing) -> dict[str, Any]:
+    return {
+        "grids": dict(standing.grids),
+        "outer": sorted(standing.outer),
+        "whole": dict(standing.whole),
+        "next_grid": standing.next_grid,
+    }
+
+
+def standing_from_json(found: dict[str, Any]) -> Standing:
+    return Standing(found["grids"], frozenset(found["outer"]), found["whole"], found["next_grid"])
+
+
+def _grid_to_json(grid: Grid) -> dict[str, Any]:
+    return {
+        "axes": [_axis_to_json(axis) for axis in grid.axes],
+        "keys": list(grid.keys),
+        "offset": grid.offset,
+        "number": grid.number,
+    }
+
+
+def _grid_from_json(found: dict[str, Any]) -> Grid:
+    axes = tuple(_axis_from_json(axis) for axis in found["axes"])
+    return Grid(axes, tuple(found["keys"]), found["offset"], found["number"])
+
+
+def _axis_to_json(axis: Axis) -> dict[str, Any]:
+    attribute, domain = axis.attribute, axis.attribute.domain
+    return {
+        "sql": attribute.sql,
+        "raises": attribute.raises,
+        "domain": [domain.kind, domain.scale, domain.precision],
+        "cuts": [_cut_to_json(cut) for cut in axis.cuts],
+    }
+
+
+def _axis_from_json(found: dict[str, Any]) -> Axis:
+    attribute = Attribute(found["sql"], Domain(*found["domain"]), found["raises"])
+    return Axis(attribute, tuple(_cut_from_json(cut) for cut in found["cuts"]))
+
+
+def _cut_to_json(cut: Any) -> Any:
+    # JSON has neither NaN nor infinities, and a float must come back as it was.
+    return {"double": cut.hex()} if isinstance(cut, float) else cut
+
+
+def _cut_from_json(found: Any) -> Any:
+    return _from_hex(found["double"]) if isinstance(found, dict) else found
+
+
+def _from_hex(text: str) -> float:
+    return math.nan if text == "nan" else float.fromhex(text)

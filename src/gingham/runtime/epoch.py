@@ -1,0 +1,104 @@
+"""Epochs: which queries ran, since when, and what the shards of that time mean."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from gingham.optimizer import optimize
+from gingham.plan.bound import BoundQuery
+from gingham.plan.tree import Codebook, Plan, Standing, Tree
+from gingham.runtime.codec import (
+    codebook_from_json,
+    codebook_to_json,
+    standing_from_json,
+    standing_to_json,
+)
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """A plan, and from when on each of its queries is answered.
+
+    A query answers the windows that start after it was born: after the latest event time that was
+    seen before it came.
+    """
+
+    number: int
+    plan: Plan | None  # None while there are no queries
+    born: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def tree(self) -> Tree | None:
+        return self.plan.tree if self.plan else None
+
+    @property
+    def queries(self) -> tuple[BoundQuery, ...]:
+        return self.plan.tree.queries if self.plan else ()
+
+    @property
+    def codebook(self) -> Codebook:
+        return self.plan.tree.codebook if self.plan else Codebook((), (), ())
+
+    def next(self, stream: str, queries: Sequence[BoundQuery], latest: int) -> Epoch:
+        """The epoch with these queries; this one if they are the same."""
+        texts = {q.name: q.query.text for q in self.queries}
+        if texts == {q.name: q.query.text for q in queries}:
+            return self
+        stayed = {q.name for q in queries if texts.get(q.name) == q.query.text}
+        born = {q.name: self.born[q.name] if q.name in stayed else latest for q in queries}
+        plan = optimize(stream, queries, standing=self._standing(stayed)) if queries else None
+        return Epoch(self.number + 1, plan, born)
+
+    def _standing(self, stayed: set[str]) -> Standing:
+        if self.plan is None:
+            return Standing()
+        before = self.plan.standing
+        return Standing(
+            {name: grid for name, grid in before.grids.items() if name in stayed},
+            before.outer if stayed else frozenset(),
+            {name: step for name, step in before.whole.items() if name in stayed},
+            before.next_grid,
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "number": self.number,
+            "queries": [
+                {"name": q.name, "sql": q.query.text, "born": self.born[q.name]}
+                for q in self.queries
+            ],
+            "codebook": codebook_to_json(self.codebook),
+            "standing": standing_to_json(self.plan.standing if self.plan else Standing()),
+        }
+
+
+@dataclass(frozen=True)
+class StoredEpoch:
+    """An epoch as a checkpoint keeps it: queries as text, not yet bound to a schema."""
+
+    number: int
+    texts: Mapping[str, str]
+    born: Mapping[str, int]
+    codebook: Codebook
+    standing: Standing
+
+    @classmethod
+    def from_json(cls, found: dict[str, Any]) -> StoredEpoch:
+        return cls(
+            found["number"],
+            {q["name"]: q["sql"] for q in found["queries"]},
+            {q["name"]: q["born"] for q in found["queries"]},
+            codebook_from_json(found["codebook"]),
+            standing_from_json(found["standing"]),
+        )
+
+    def bound(self, stream: str, queries: Sequence[BoundQuery]) -> Epoch:
+        """The epoch again, with its queries bound; another one if its cells are numbered anew."""
+        plan = optimize(stream, queries, standing=self.standing) if queries else None
+        again = Epoch(self.number, plan, self.born)
+        return again if again.codebook == self.codebook else replace(again, number=self.number + 1)
+
+
+NO_EPOCH = Epoch(-1, None, {})

@@ -1,0 +1,73 @@
+"""Files of a checkpoint: written whole or not at all, wherever Spark can keep a checkpoint."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import cast
+
+from pyarrow import fs
+
+from gingham.core.errors import CheckpointError
+
+
+class Files:
+    """A folder. A reader sees a file that is complete, or none."""
+
+    def __init__(self, root: str) -> None:
+        try:
+            self._system, self._root = fs.FileSystem.from_uri(_uri(root))
+            self._system.create_dir(self._root, recursive=True)
+        except (OSError, ValueError) as error:
+            raise CheckpointError(
+                f"{root} cannot be written", str(error), "a folder that this process may write to"
+            ) from error
+        self.root = root
+
+    def within(self, folder: str) -> Files:
+        """A folder in this one."""
+        return Files(f"{self.root}/{folder}")
+
+    def write(self, name: str, content: bytes) -> None:
+        """Put a file into place, over an older one of that name."""
+        path = f"{self._root}/{name}"
+        # Object stores show a file when it is complete; elsewhere it is renamed then.
+        staged = path if self._atomic else f"{self._root}/_{name}.tmp"
+        with self._system.open_output_stream(staged) as stream:
+            stream.write(content)
+        if staged != path:
+            self._system.move(staged, path)
+
+    def read(self, name: str) -> bytes:
+        with self._system.open_input_stream(f"{self._root}/{name}") as stream:
+            return cast("bytes", stream.read())
+
+    def names(self) -> list[str]:
+        """All files, sorted, without those that were never finished."""
+        selector = fs.FileSelector(self._root, allow_not_found=True)
+        found = self._system.get_file_info(selector)
+        return sorted(f.base_name for f in found if f.is_file and f.base_name[0] not in "_.")
+
+    def is_empty(self) -> bool:
+        """Whether there is nothing at all in it."""
+        return not self._system.get_file_info(fs.FileSelector(self._root, allow_not_found=True))
+
+    def exists(self, name: str) -> bool:
+        return self._system.get_file_info(f"{self._root}/{name}").type != fs.FileType.NotFound
+
+    def delete(self, name: str) -> None:
+        """Remove a file, if it is still there."""
+        if self.exists(name):
+            self._system.delete_file(f"{self._root}/{name}")
+
+    def delete_folder(self, name: str) -> None:
+        """Remove a folder with everything in it, if it is still there."""
+        if self.exists(name):
+            self._system.delete_dir(f"{self._root}/{name}")
+
+    @property
+    def _atomic(self) -> bool:
+        return not isinstance(self._system, fs.LocalFileSystem | fs.HadoopFileSystem)
+
+
+def _uri(root: str) -> str:
+    return root if "://" in root else Path(root).absolute().as_uri()

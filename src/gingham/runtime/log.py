@@ -1,0 +1,113 @@
+"""The log of a stream: one entry per batch, written before anything follows from it.
+
+    epochs/12.json      queries, when they were born, what shards mean
+    log/340.arrow       a batch: its shards, its epoch, how far time has come
+    done/340            its answers are delivered
+    snapshot/336.arrow  all shards that were needed after batch 336; entries up to it are gone
+
+Once an entry is there, the batch has happened: whatever is killed later, its answers are computed
+from the entry and delivered under its number. Without an entry, it has not happened at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from gingham.runtime.clock import Marks
+from gingham.runtime.epoch import Epoch, StoredEpoch
+from gingham.runtime.files import Files
+from gingham.runtime.seal import read_json, read_table, write_json, write_table
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A batch: Spark's number for it (none if only time passed), its epoch, what it moved."""
+
+    number: int
+    batch: int
+    epoch: int
+    before: Marks
+    after: Marks
+    rows: int = 0
+    late: int = 0
+    timeless: int = 0
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, found: dict[str, Any]) -> Entry:
+        marks = {name: Marks(**found[name]) for name in ("before", "after")}
+        return cls(**{**found, **marks})
+
+
+START = Entry(-1, -1, -1, Marks(), Marks())
+
+
+class Log:
+    """Entries, epochs and snapshots in a checkpoint."""
+
+    def __init__(self, files: Files) -> None:
+        self._entries = files.within("log")
+        self._done = files.within("done")
+        self._epochs = files.within("epochs")
+        self._snapshots = files.within("snapshot")
+
+    def write_epoch(self, epoch: Epoch) -> None:
+        write_json(self._epochs, f"{epoch.number}.json", epoch.to_json())
+
+    def epoch(self, number: int) -> StoredEpoch:
+        return StoredEpoch.from_json(read_json(self._epochs, f"{number}.json"))
+
+    def append(self, entry: Entry, shards: pa.Table) -> None:
+        write_table(self._entries, _file(entry.number), shards, entry.to_json())
+
+    def finish(self, entry: Entry) -> None:
+        """All answers of a batch are delivered, or kept to be delivered later."""
+        self._done.write(_name(entry.number), b"")
+
+    def is_finished(self, entry: Entry) -> bool:
+        return self._done.exists(_name(entry.number))
+
+    def snapshot(self, entry: Entry, shards: pa.Table) -> None:
+        """Keep what is needed after an entry in one file, and forget what is older."""
+        write_table(self._snapshots, _file(entry.number), shards, entry.to_json())
+        for files in (self._snapshots, self._entries, self._done):
+            for name in files.names():
+                # The entry itself stays: it may be what a restart has to go on with.
+                if _number(name) < entry.number:
+                    files.delete(name)
+        for name in self._epochs.names():
+            if _number(name) < entry.epoch:
+                self._epochs.delete(name)
+
+    def newest_snapshot(self) -> tuple[Entry, pa.Table] | None:
+        found = [n for n in self._snapshots.names()]
+        if not found:
+            return None
+        table, about = read_table(self._snapshots, found[-1])
+        return Entry.from_json(about), table
+
+    def entries(self, after: int) -> Iterator[tuple[Entry, pa.Table]]:
+        """The entries after this number, oldest first."""
+        for name in self._entries.names():
+            if _number(name) > after:
+                table, about = read_table(self._entries, name)
+                yield Entry.from_json(about), table
+
+
+def _name(number: int) -> str:
+    # Padded, so that names sort as numbers do.
+    return f"{number:012d}"
+
+
+def _file(number: int) -> str:
+    return f"{_name(number)}.arrow"
+
+
+def _number(name: str) -> int:
+    return int(name.partition(".")[0])

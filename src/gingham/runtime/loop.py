@@ -1,0 +1,355 @@
+"""One stream: a batch comes, its shards are logged, what they close is answered.
+
+    batch -> plan -> shards -> log entry | -> state -> finals -> sink -> done -> snapshot
+
+Up to the bar nothing has happened yet: a batch that dies there is read again from the source.
+From the bar on the entry decides: a batch that dies there is finished from the log.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+
+from gingham.core import names
+from gingham.core.errors import GinghamError
+from gingham.finals.answer import Cells, answer
+from gingham.finals.recode import recode
+from gingham.plan.bound import BoundQuery
+from gingham.runtime.clock import Marks, Timing, may_close
+from gingham.runtime.delivery import Delivery
+from gingham.runtime.epoch import NO_EPOCH, Epoch
+from gingham.runtime.log import START, Entry, Log
+from gingham.runtime.progress import BatchProgress, QueryProgress, StreamProgress, instant
+from gingham.runtime.rows import FEW_ROWS, Batch, collect
+from gingham.runtime.state import State
+from gingham.spark.answers import finished
+from gingham.spark.check import failed_job
+from gingham.spark.enrich import Lookups
+
+# So many entries are kept before they are replaced by a snapshot.
+ENTRIES = 20
+
+Bind = Callable[[str, str], BoundQuery]
+Listener = Callable[[BatchProgress], object]
+
+
+@dataclass(frozen=True)
+class Job:
+    """What a loop works with."""
+
+    spark: SparkSession
+    stream: str
+    time: str
+    timing: Timing
+    lookups: Lookups
+    queries: Callable[[], Sequence[BoundQuery]]  # those that are registered at this moment
+    bind: Bind
+
+
+class StreamLoop:
+    """The batches of one stream, one after the other."""
+
+    def __init__(
+        self, job: Job, log: Log, delivery: Delivery, listeners: Iterable[Listener]
+    ) -> None:
+        self._job = job
+        self._log = log
+        self._delivery = delivery
+        self._listeners = listeners
+        self._state = State()
+        self._epoch = NO_EPOCH
+        self._last = START
+        self._snapshot = -1
+        self._stored = -1  # the last epoch that is in the log
+        self._few = False
+        self._cells = Cells()
+        self._matched = np.zeros(0, dtype=np.int64)
+        self._quarantine: dict[str, str] = {}  # queries that brought a batch down, by their text
+        self._lock = threading.Lock()
+        self.progress = StreamProgress(job.stream)
+        self.error: GinghamError | None = None  # what stopped the stream
+
+    @property
+    def epoch(self) -> Epoch:
+        """What runs at the moment."""
+        return self._epoch
+
+    @property
+    def last_batch(self) -> int:
+        """Spark's number of the last batch in the log; -1 if there is none."""
+        return self._last.batch
+
+    @property
+    def marks(self) -> Marks:
+        return self._last.after
+
+    def recover(self) -> None:
+        """Go on where the log ends; an entry whose answers were not delivered is finished."""
+        snapshot = self._log.newest_snapshot()
+        if snapshot is not None:
+            self._last, shards = snapshot
+            self._snapshot = self._last.number
+            self._take(self._last, shards)
+            self._state.prune(self._floors(self._last.after), self._epoch.tree)
+        for entry, shards in self._log.entries(after=self._last.number):
+            self._take(entry, shards)
+            self._last = entry
+            if not self._log.is_finished(entry):
+                self._answer(entry, Stopwatch())
+                self._log.finish(entry)
+            self._prune(entry)
+
+    def _take(self, entry: Entry, shards: pa.Table) -> None:
+        """Put the shards of an entry into the state, under the plan that made them."""
+        stored = self._log.epoch(entry.epoch)
+        if entry.epoch != self._stored:
+            bound = [self._job.bind(sql, name) for name, sql in stored.texts.items()]
+            self._epoch = stored.bound(self._job.stream, bound)
+            self._stored = entry.epoch
+            self._cells = Cells()
+        codebook = self._epoch.codebook
+        self._state.add(recode(shards, stored.codebook, codebook), codebook)
+
+    def batch(self, df: DataFrame, number: int) -> None:
+        """What Spark calls with every micro-batch."""
+        with self._lock:
+            if number > self._last.batch:  # else it is in the log already, and was finished
+                try:
+                    self._step(df, number)
+                except GinghamError as error:
+                    self.error = error
+                    raise
+
+    def advance(self, watermark: int) -> None:
+        """Let time pass without rows."""
+        with self._lock:
+            if self._last.number >= 0 and watermark > self._last.after.watermark:
+                self._step(None, self._last.batch, watermark)
+
+    def _step(self, df: DataFrame | None, number: int, watermark: int | None = None) -> None:
+        watch = Stopwatch()
+        before = self._last.after
+        epoch = self._plan(before)
+        watch.lap("plan")
+        epoch, batch = self._collect(df, epoch, before)
+        watch.lap("shards")
+        after = before.seen(batch.latest, self._job.timing.delay)
+        if watermark is not None:
+            after = Marks(watermark, after.latest)
+        entry = Entry(
+            self._last.number + 1,
+            number,
+            epoch.number,
+            before,
+            after,
+            batch.rows,
+            batch.late,
+            batch.timeless,
+        )
+        if epoch.number != self._stored:
+            self._log.write_epoch(epoch)
+            self._stored = epoch.number
+        self._log.append(entry, batch.shards)
+        watch.lap("log")
+        self._change(epoch)
+        self._count(batch)
+        self._state.add(batch.shards, epoch.codebook)
+        self._last = entry
+        watch.lap("merge")
+        failed, counts = self._answer(entry, watch)
+        self._log.finish(entry)
+        self._prune(entry)
+        watch.lap("merge")
+        self._few = batch.rows <= FEW_ROWS
+        self._report(entry, batch, failed, counts, watch)
+
+    def _plan(self, before: Marks) -> Epoch:
+        wanted = [q for q in self._job.queries() if self._quarantine.get(q.name) != q.query.text]
+        return self._epoch.next(self._job.stream, wanted, before.latest)
+
+    def _collect(self, df: DataFrame | None, epoch: Epoch, before: Marks) -> tuple[Epoch, Batch]:
+        """The batch's shards; queries that bring the job down are left out from then on."""
+        if df is None:
+            return epoch, _no_rows()
+        job = self._job
+        try:
+            return epoch, collect(
+                df,
+                epoch.plan,
+                job.lookups,
+                job.time,
+                before.watermark,
+                before.latest,
+                few=self._few,
+            )
+        except (PySparkException, Py4JError) as error:
+            found = failed_job(error)
+            fragile = [q for q in epoch.queries if q.fragile]
+            if not fragile:
+                raise found from error
+            for query in fragile:
+                self._quarantine[query.name] = query.query.text
+                self._query(query.name).error = str(found)
+            rest = [q for q in epoch.queries if not q.fragile]
+            sturdy = self._epoch.next(job.stream, rest, before.latest)
+            return self._collect(df, sturdy, before)
+
+    def _change(self, epoch: Epoch) -> None:
+        if epoch is self._epoch:
+            return
+        self._flush_matched()
+        gone = {q.name for q in self._epoch.queries} - {q.name for q in epoch.queries}
+        for name in gone:
+            self._delivery.forget(name)
+            self.progress.queries.pop(name, None) if name not in self._quarantine else None
+        self._epoch = epoch
+        self._cells = Cells()
+
+    def _answer(self, entry: Entry, watch: Stopwatch) -> tuple[dict[str, str], dict[str, int]]:
+        """Answer the windows that an entry closes, and deliver them."""
+        timing, epoch = self._job.timing, self._epoch
+        due = {q: timing.due(entry.before, entry.after, epoch.born[q.name]) for q in epoch.queries}
+        asked = {q: d for q, d in due.items() if d.open is not None or may_close(q.window, d)}
+        failed: dict[str, str] = {}
+        slots: dict[str, pa.Table] = {}
+        queries = {q.name: q.query for q in asked}
+        if asked and epoch.tree is not None:
+            reaches = [d.reach(q.window) for q, d in asked.items()]
+            low, high = min(r[0] for r in reaches), max(r[1] for r in reaches)
+            table = self._state.between(low, high, epoch.tree)
+            for query, wanted in asked.items():
+                start = time.perf_counter()
+                try:
+                    found = answer(query, table, self._cells, wanted)
+                except GinghamError as error:
+                    failed[query.name] = str(error)
+                    self._query(query.name).error = error.what
+                else:
+                    if found.num_rows:
+                        slots[query.name] = found
+                self._query(query.name).seconds += time.perf_counter() - start
+        answers, errors = finished(self._job.spark, queries, slots)
+        for name, error in errors.items():
+            failed[name] = str(error)
+            self._query(name).error = error.what
+        counts = self._note(answers)
+        watch.lap("finals")
+        for name, error in self._delivery.deliver(answers, entry.number).items():
+            failed[name] = f"its sink failed: {error}"
+            self._query(name).error = failed[name]
+        watch.lap("sink")
+        return failed, counts
+
+    def _prune(self, entry: Entry) -> None:
+        self._state.prune(self._floors(entry.after), self._epoch.tree)
+        if entry.number - self._snapshot >= ENTRIES:
+            self._log.snapshot(entry, self._state.table)
+            self._snapshot = entry.number
+
+    def _floors(self, after: Marks) -> dict[int, int]:
+        """For each grid, from which instant on its shards are needed."""
+        tree, timing, floors = self._epoch.tree, self._job.timing, dict[int, int]()
+        for query in self._epoch.queries:
+            floor = timing.floor(query.window, after, self._epoch.born[query.name])
+            number = tree.grid_of(query).number if tree else -1
+            floors[number] = min(floor, floors.get(number, floor))
+        return floors
+
+    def _count(self, batch: Batch) -> None:
+        if len(self._matched) != len(batch.cells):
+            self._matched = np.zeros(len(batch.cells), dtype=np.int64)
+        self._matched += batch.cells
+
+    def _flush_matched(self) -> None:
+        """Turn rows per cell into rows per query."""
+        tree = self._epoch.tree
+        if tree is None or len(self._matched) != tree.cells:
+            return
+        for query in tree.queries:
+            grid = tree.grid_of(query)
+            rows = self._matched[grid.offset : grid.offset + grid.cells]
+            true = self._cells.of(grid, query.where).true
+            self._query(query.name).matched += int(rows[true].sum())
+        self._matched = np.zeros(0, dtype=np.int64)
+
+    def _note(self, answers: Mapping[str, pa.Table]) -> dict[str, int]:
+        for name, table in answers.items():
+            query = self._query(name)
+            query.windows += table.num_rows
+            query.last_window = pc.max(table[names.WINDOW_END]).as_py()
+            query.error = None
+        return {name: table.num_rows for name, table in answers.items()}
+
+    def _query(self, name: str) -> QueryProgress:
+        return self.progress.queries.setdefault(name, QueryProgress(name))
+
+    def current(self) -> StreamProgress:
+        """Everything counted so far."""
+        with self._lock:
+            self._flush_matched()
+            for name in (q.name for q in self._epoch.queries):
+                self._query(name).waiting = self._delivery.waiting.get(name, 0)
+            return self.progress
+
+    def _report(
+        self,
+        entry: Entry,
+        batch: Batch,
+        failed: Mapping[str, str],
+        counts: Mapping[str, int],
+        watch: Stopwatch,
+    ) -> None:
+        total = self.progress
+        total.batches += 1
+        total.rows += entry.rows
+        total.late += entry.late
+        total.timeless += entry.timeless
+        total.last = BatchProgress(
+            self._job.stream,
+            entry.number,
+            entry.batch,
+            entry.epoch,
+            len(self._epoch.queries),
+            entry.rows,
+            entry.late,
+            entry.timeless,
+            batch.shards.num_rows,
+            len(self._state),
+            instant(entry.after.watermark),
+            instant(entry.after.latest),
+            dict(counts),
+            dict(failed),
+            dict(watch.laps),
+        )
+        for listener in tuple(self._listeners):
+            listener(total.last)
+
+
+class Stopwatch:
+    """Seconds by the name of what they were spent on."""
+
+    def __init__(self) -> None:
+        self.laps: dict[str, float] = {}
+        self._last = time.perf_counter()
+
+    def lap(self, name: str) -> None:
+        now = time.perf_counter()
+        self.laps[name] = self.laps.get(name, 0.0) + now - self._last
+        self._last = now
+
+
+def _no_rows() -> Batch:
+    empty = pa.table(
+        {names.INSTANT: pa.array([], pa.int64()), names.CELL: pa.array([], pa.int64())}
+    )
+    return Batch(empty, 0, 0, 0, Marks().latest, np.zeros(0, dtype=np.int64))

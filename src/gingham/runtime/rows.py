@@ -1,0 +1,109 @@
+"""A micro-batch of rows becomes shards, in one Spark job."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import DataFrame
+
+from gingham.core import names
+from gingham.finals.shards import located
+from gingham.finals.windows import NEVER
+from gingham.plan.slices import Slices, horizon, periodic
+from gingham.plan.tree import Plan, Tree
+from gingham.spark.alone import micros
+from gingham.spark.enrich import Lookups
+from gingham.spark.run import first_instant
+from gingham.spark.session import planned_once
+from gingham.spark.shards import shards
+
+# Batches of up to so many rows are grouped in one task: sending them on costs more.
+FEW_ROWS = 50_000
+_WATCHED = (names.ROWS, names.LATE, names.LATEST)
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Shards, and what was counted on the way."""
+
+    shards: pa.Table
+    rows: int
+    late: int
+    timeless: int  # rows without a time, which are in no window
+    latest: int
+    cells: np.ndarray  # rows in each cell
+
+
+def collect(
+    df: DataFrame,
+    plan: Plan | None,
+    lookups: Lookups,
+    time: str,
+    watermark: int,
+    around: int,
+    *,
+    few: bool,
+) -> Batch:
+    """Code and group the rows of a batch; `around` is a time near which they are expected."""
+    seen = f"{names.TIME} < {watermark}L"
+    watched = dict(
+        zip(_WATCHED, ("count(1)", f"count_if({seen})", f"max({names.TIME})"), strict=True)
+    )
+    if plan is None:
+        return _only_counted(df, time, watched)
+    tree = plan.tree
+    slices = periodic(tree.classes) or horizon(
+        tree.classes, first_instant(df, time) if around == NEVER else around
+    )
+    enriched = lookups.enrich(df, plan.joins, plan.columns)
+    if few:
+        enriched = enriched.coalesce(1)
+    with planned_once(df.sparkSession):
+        table = shards(enriched, tree, slices, time, watched=watched).toArrow()
+    return _batch(table, tree, slices)
+
+
+def _batch(table: pa.Table, tree: Tree, slices: Slices) -> Batch:
+    numbered = names.CODE if names.CODE in table.column_names else names.SLICE
+    timeless = table.filter(table[numbered].is_null())
+    found = located(table, tree, slices)
+    # Every row is once in every grid.
+    first = found.filter(pc.less(found[names.CELL], tree.grids[0].cells))
+    cells = np.bincount(
+        found[names.CELL].to_numpy(), found[names.ROWS].to_numpy(), minlength=tree.cells
+    )
+    return Batch(
+        found.drop_columns(list(_WATCHED)),
+        rows=_sum(first[names.ROWS]),
+        late=_sum(first[names.LATE]),
+        timeless=_sum(timeless[names.ROWS]) // len(tree.grids),
+        latest=_latest(first),
+        cells=cells.astype(np.int64),
+    )
+
+
+def _only_counted(df: DataFrame, time: str, watched: dict[str, str]) -> Batch:
+    timed = df.selectExpr(f"{micros(df, time)} AS {names.TIME}")
+    counted = [f"{sql} AS {name}" for name, sql in watched.items()]
+    table = timed.selectExpr(*counted, f"count_if({names.TIME} IS NULL) AS timeless").toArrow()
+    timeless = _sum(table["timeless"])
+    return Batch(
+        pa.table({names.INSTANT: pa.array([], pa.int64()), names.CELL: pa.array([], pa.int64())}),
+        _sum(table[names.ROWS]) - timeless,
+        _sum(table[names.LATE]),
+        timeless,
+        _latest(table),
+        np.zeros(0, dtype=np.int64),
+    )
+
+
+def _sum(column: pa.ChunkedArray) -> int:
+    return pc.sum(column).as_py() or 0
+
+
+def _latest(table: pa.Table) -> int:
+    found = pc.max(table[names.LATEST]).as_py()
+    return NEVER if found is None else found

@@ -1,0 +1,89 @@
+"""A checkpoint is opened or made, its stream goes on where it stopped."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pyspark.sql import DataFrame
+from pyspark.sql.streaming import StreamingQuery
+
+from gingham.core.errors import CheckpointError
+from gingham.runtime.delivery import Delivery
+from gingham.runtime.files import Files
+from gingham.runtime.log import Log
+from gingham.runtime.loop import Job, Listener, StreamLoop
+from gingham.runtime.registry import Registry
+from gingham.runtime.seal import read_json, write_json
+from gingham.runtime.sinks import Sink
+
+_ABOUT = "gingham.json"
+_SOURCE = "source"  # what Spark itself keeps
+
+
+class Checkpoint:
+    """A folder: the queries, and for each stream a log."""
+
+    def __init__(self, root: str) -> None:
+        self.files = Files(root)
+        if not self.files.exists(_ABOUT):
+            if not self.files.is_empty():
+                raise CheckpointError(
+                    f"{root} is no checkpoint of Gingham's",
+                    "there are other files in it",
+                    "an empty folder, or one that does not exist yet",
+                )
+            write_json(self.files, _ABOUT, {"streams": {}})
+        self.registry = Registry(self.files.within("queries"))
+
+    def of(self, stream: str, rows: DataFrame, time: str) -> Files:
+        """The folder of a stream; refused if the stream has other columns now."""
+        about = read_json(self.files, _ABOUT)
+        schema = {f.name: f.dataType.simpleString() for f in rows.schema.fields}
+        known = about["streams"].get(stream)
+        if known is None:
+            about["streams"][stream] = {"time": time, "columns": schema}
+            write_json(self.files, _ABOUT, about)
+        elif known != {"time": time, "columns": schema}:
+            raise CheckpointError(
+                f"stream {stream!r} is not the one of this checkpoint",
+                _difference(
+                    known["columns"] | {"(time)": known["time"]}, schema | {"(time)": time}
+                ),
+                "the same columns as before, or a new checkpoint",
+            )
+        return self.files.within(stream)
+
+
+def start_stream(
+    job: Job,
+    rows: DataFrame,
+    files: Files,
+    sink: Sink,
+    trigger: Mapping[str, object],
+    listeners: list[Listener],
+) -> tuple[StreamingQuery, StreamLoop]:
+    """Recover a stream from its folder and let it run."""
+    loop = StreamLoop(job, Log(files), Delivery(sink, files.within("pending")), listeners)
+    loop.recover()
+    _refuse_lost_source(files, loop.last_batch)
+    writer = rows.writeStream.foreachBatch(loop.batch).queryName(f"gingham {job.stream}")
+    writer = writer.option("checkpointLocation", f"{files.root}/{_SOURCE}")
+    return writer.trigger(**trigger).start(), loop  # pyright: ignore[reportArgumentType]
+
+
+def _refuse_lost_source(files: Files, batch: int) -> None:
+    # Without it Spark would start over and count batches from zero, which are in the log already.
+    if batch >= 0 and not files.exists(f"{_SOURCE}/offsets/{batch}"):
+        raise CheckpointError(
+            f"{files.root}/{_SOURCE} does not know batch {batch}",
+            "the log holds its shards, but where the source stood then is lost",
+            "the checkpoint from a copy, or a new folder to start afresh",
+        )
+
+
+def _difference(before: Mapping[str, str], now: Mapping[str, str]) -> str:
+    names = sorted(before.keys() | now.keys())
+    changed = [n for n in names if before.get(n) != now.get(n)]
+    return ", ".join(
+        f"{n} was {before.get(n, 'not there')}, is {now.get(n, 'gone')}" for n in changed
+    )

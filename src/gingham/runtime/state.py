@@ -1,0 +1,95 @@
+"""The shards that open windows need, in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pyarrow as pa
+
+from gingham.core import names
+from gingham.finals.condense import condense
+from gingham.finals.recode import recode
+from gingham.finals.shards import ShardTable
+from gingham.plan.tree import Codebook, Tree
+
+# Shards that may be the same are merged when there are this many times more than after the last.
+_GROWTH = 2
+_FEW = 10_000
+
+
+class State:
+    """All shards of a stream that are still needed; those of the last batch apart."""
+
+    def __init__(self) -> None:
+        self._table: pa.Table | None = None
+        self._fresh: pa.Table | None = None
+        self._codebook = Codebook((), (), ())
+        self._merged = 0  # how many shards there were after the last merge
+
+    def __len__(self) -> int:
+        return sum(t.num_rows for t in (self._table, self._fresh) if t is not None)
+
+    @property
+    def table(self) -> pa.Table:
+        """All shards, in the cells and columns of the last plan."""
+        parts = [t for t in (self._table, self._fresh) if t is not None]
+        return pa.concat_tables(parts, promote_options="default") if parts else _nothing()
+
+    def add(self, table: pa.Table, codebook: Codebook) -> None:
+        """Put in the shards of one batch, made by this plan."""
+        before = self.table
+        if before.num_rows:
+            self._table = recode(before, self._codebook, codebook)
+        else:
+            self._table = None
+        self._codebook = codebook
+        self._fresh = table if table.num_rows else None
+
+    def between(self, low: int, high: int, tree: Tree) -> ShardTable:
+        """The shards of slices that begin in [low, high)."""
+        parts, fresh = [], []
+        for part, is_fresh in ((self._table, False), (self._fresh, True)):
+            if part is not None:
+                instants = part[names.INSTANT].to_numpy()
+                kept = part.filter(pa.array((instants >= low) & (instants < high)))
+                parts.append(kept)
+                fresh.append(np.full(kept.num_rows, is_fresh))
+        if not parts:
+            return ShardTable(_nothing_of(tree), tree, np.zeros(0, dtype=bool))
+        table = pa.concat_tables([*parts, _nothing_of(tree)], promote_options="default")
+        return ShardTable(table, tree, np.concatenate(fresh))
+
+    def prune(self, floors: Mapping[int, int], tree: Tree) -> None:
+        """Drop the shards that lie before what their grid's queries still need."""
+        table = self.table
+        if not table.num_rows:
+            self._table = self._fresh = None
+            return
+        cells, instants = table[names.CELL].to_numpy(), table[names.INSTANT].to_numpy()
+        offsets = np.array([grid.offset for grid in tree.grids])
+        lowest = np.array([floors[grid.number] for grid in tree.grids])
+        of = np.searchsorted(offsets, cells, side="right") - 1
+        kept = instants >= lowest[of]
+        self._table = table if kept.all() else table.filter(pa.array(kept))
+        self._fresh = None
+        if self._table.num_rows > max(_FEW, _GROWTH * self._merged):
+            self._table = condense(self._table, tree)
+            self._merged = self._table.num_rows
+
+
+def _nothing() -> pa.Table:
+    return pa.table({names.INSTANT: pa.array([], pa.int64()), names.CELL: pa.array([], pa.int64())})
+
+
+def _nothing_of(tree: Tree) -> pa.Table:
+    """No shards, but all columns; their types come from wherever there are shards."""
+    columns = [names.key(i) for i in range(len(tree.keys))]
+    columns += [names.partial(i) for i in range(len(tree.columns))]
+    return pa.table(
+        {
+            names.INSTANT: pa.array([], pa.int64()),
+            names.CELL: pa.array([], pa.int64()),
+            **{name: pa.nulls(0) for name in columns},
+        }
+    )

@@ -1,0 +1,91 @@
+"""A stream in a process of its own, which may kill itself.
+
+    child.py FOLDER [before|after KIND NTH]     kill before or after the nth write of a kind
+    child.py FOLDER [after-seconds SECONDS]     kill after some time
+
+KIND is a folder of the checkpoint (log, done, epochs, snapshot, queries, pending) or "sink".
+"""
+
+import os
+import signal
+import sys
+import threading
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+import gingham
+from gingham.runtime import loop
+from gingham.runtime.files import Files
+from gingham.testing.replay import replayed
+
+QUERIES = {
+    "count": "SELECT count(*) AS n FROM trades GROUP BY window(ts, '10 seconds')",
+    "by_symbol": """SELECT symbol, sum(price * vol) AS value, max(price) AS high FROM trades
+        WHERE vol > 5 GROUP BY symbol, window(ts, '25 seconds', '10 seconds')""",
+    "ratio": """SELECT sum(price) / count(*) AS mean FROM trades WHERE price > 3
+        GROUP BY window(ts, '15 seconds', '5 seconds') HAVING count(*) > 3""",
+}
+# Joins after a while; its first window starts after what was seen until then.
+LATER = ("later", "SELECT count(*) AS n FROM trades WHERE price > 7 GROUP BY window(ts, '5 s')")
+JOINS_AT = 6
+
+
+def kill_at(when: str, kind: str, nth: int) -> None:
+    """Kill this process at one of its writes."""
+    write, seen = Files.write, [0]
+
+    def counted(self: Files, name: str, content: bytes) -> None:
+        of_kind = Path(self.root).name == kind or (kind == "sink" and "/answers/" in self.root)
+        seen[0] += of_kind
+        if of_kind and seen[0] == nth and when == "before":
+            die()
+        write(self, name, content)
+        if of_kind and seen[0] == nth and when == "after":
+            die()
+
+    Files.write = counted
+
+
+def die() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def main(folder: Path, *how: str) -> None:
+    loop.ENTRIES = 3  # snapshots often
+    spark = (
+        SparkSession.builder.master("local[2]")
+        .config("spark.sql.session.timeZone", "UTC")
+        .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.ui.enabled", "false")
+        .config("spark.log.level", "OFF")
+        .getOrCreate()
+    )
+    if how[:1] == ("after-seconds",):
+        threading.Timer(float(how[1]), die).start()
+    elif how:
+        kill_at(how[0], how[1], int(how[2]))
+    rows = replayed(spark, folder / "trades")
+    weaver = gingham.Loom(spark).stream("trades", rows, time="ts", watermark="4 seconds")
+    for name, sql in QUERIES.items():
+        weaver.add(sql, name=name)
+    running = weaver.start(
+        checkpoint=str(folder / "checkpoint"),
+        sink=str(folder / "answers"),
+        trigger={"processingTime": "0 seconds"},
+    )
+    if not running.progress()["trades"].batches and LATER[0] not in weaver.queries:
+
+        def join(batch: gingham.BatchProgress) -> None:
+            if batch.number >= JOINS_AT and LATER[0] not in weaver.queries:
+                weaver.add(LATER[1], name=LATER[0])
+
+        running.listen(join)
+    running.process_all_available()
+    running.stop()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), *sys.argv[2:])
+    # Spark's own shutdown takes a while, and nothing is left to be lost.
+    os._exit(0)

@@ -1,0 +1,98 @@
+"""Whatever is killed and when: every answer is there once, and is that of the batch run."""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet
+from pyspark.sql import SparkSession
+
+import gingham
+from gingham.testing.replay import random_trades, write_batches
+
+sys.path.insert(0, str(Path(__file__).parent))
+from child import LATER, QUERIES  # noqa: E402  (a script beside this file)
+
+CHILD = Path(__file__).with_name("child.py")
+KILLS = int(os.environ.get("GINGHAM_KILLS", "15"))
+KINDS = ("log", "done", "sink", "epochs", "snapshot")
+PATIENCE = 120  # seconds for one life
+
+
+def test_kills(spark: SparkSession, tmp_path: Path):
+    seed = int(os.environ.get("GINGHAM_SEED", "0"))
+    rng = random.Random(seed)
+    batches = random_trades(np.random.default_rng(seed), 20 + 2 * KILLS, 80)
+    write_batches(tmp_path / "trades", batches)
+    kills = 0
+    for life in range(3 * KILLS):
+        how = _way_to_die(rng, life) if kills < KILLS else ()
+        died = _live(tmp_path, how)
+        kills += died
+        if not died and not how:
+            break
+    assert kills >= KILLS, "the input was used up before enough kills"
+    found = {name: _answers(tmp_path / "answers" / name) for name in (*QUERIES, LATER[0])}
+    watermark = pc.max(pa.concat_tables(batches)["ts"].cast(pa.int64())).as_py() - 4_000_000
+    loom = gingham.Loom(spark).stream(
+        "trades", spark.createDataFrame(pa.concat_tables(batches)), time="ts"
+    )
+    for name, sql in (*QUERIES.items(), LATER):
+        loom.add(sql, name=name)
+    answers = loom.run()
+    for name, rows in found.items():
+        expected = _rows(answers.arrow(name), watermark)
+        if name == LATER[0]:
+            first = min(start for start, *_ in rows)
+            expected = [row for row in expected if row[0] >= first]
+        assert rows == expected, name
+
+
+def _way_to_die(rng: random.Random, life: int) -> tuple[str, ...]:
+    """Named points first, each before and after; then any moment."""
+    if life < 2 * len(KINDS):
+        kind = KINDS[life % len(KINDS)]
+        nth = 1 if kind in ("epochs", "snapshot") else rng.randint(1, 3)
+        return ("before", "after")[life // len(KINDS)], kind, str(nth)
+    return "after-seconds", f"{rng.uniform(4, 14):.2f}"
+
+
+def _live(folder: Path, how: tuple[str, ...]) -> bool:
+    """Run the child; True if it was killed."""
+    done = subprocess.run(
+        [sys.executable, str(CHILD), str(folder), *how],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+    assert done.returncode in (0, -9), done.stderr[-3000:]
+    return done.returncode == -9
+
+
+def _answers(folder: Path) -> list[tuple[object, ...]]:
+    tables = [pa.parquet.read_table(file) for file in sorted(folder.glob("*.parquet"))]
+    return _rows(pa.concat_tables(tables))
+
+
+def _rows(table: pa.Table, watermark: int | None = None) -> list[tuple[object, ...]]:
+    """All rows, sorted; floats to nine digits, since shards add up in another order."""
+    columns = []
+    for name in table.column_names:
+        column = table[name]
+        if pa.types.is_timestamp(column.type):
+            column = column.cast(pa.int64())
+        columns.append(column.to_pylist())
+    rows = [
+        tuple(float(f"{v:.9g}") if isinstance(v, float) else v for v in row)
+        for row in zip(*columns, strict=True)
+    ]
+    kept = [row for row in rows if watermark is None or row[1] <= watermark]
+    return sorted(kept, key=lambda row: tuple((v is not None, v) for v in row))

@@ -1,0 +1,141 @@
+"""A stream's answers are those of the batch run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from pyspark.sql import SparkSession
+
+import gingham
+from gingham.testing.replay import random_trades, replayed, write_batches
+
+QUERIES = {
+    "count": "SELECT count(*) AS n FROM trades GROUP BY window(ts, '10 seconds')",
+    "sliding": """SELECT symbol, sum(price * vol) AS value, max(price) AS high FROM trades
+        WHERE vol > 5 GROUP BY symbol, window(ts, '25 seconds', '10 seconds')""",
+    "hopping": "SELECT min(price) AS low FROM trades [RANGE '3 s' SLIDE '7 s'] WHERE price > 4",
+    "ratio": """SELECT symbol, sum(price) / count(*) AS mean FROM trades
+        GROUP BY symbol, window(ts, '15 seconds', '5 seconds') HAVING count(*) > 3""",
+    "spread": """SELECT stddev(price) AS s, approx_count_distinct(symbol) AS d,
+        count(*) FILTER (WHERE vol < 3) AS small FROM trades GROUP BY window(ts, '20 seconds')""",
+}
+DELAY = "4 seconds"
+AVAILABLE = {"availableNow": True}
+
+
+def rows_of(table: pa.Table) -> list[dict[str, object]]:
+    """Rows in an order that does not depend on how they were computed."""
+    table = table.set_column(0, "window_start", pc.cast(table["window_start"], pa.int64()))
+    table = table.set_column(1, "window_end", pc.cast(table["window_end"], pa.int64()))
+    keys = [
+        (name, "ascending") for name in table.column_names if name in ("window_start", "symbol")
+    ]
+    return table.sort_by(keys).to_pylist()
+
+
+def assert_same(found: pa.Table, expected: pa.Table) -> None:
+    ours, theirs = rows_of(found), rows_of(expected)
+    assert len(ours) == len(theirs)
+    for mine, other in zip(ours, theirs, strict=True):
+        for name, value in other.items():
+            if isinstance(value, float):
+                assert mine[name] == pytest.approx(value, rel=1e-9), (mine, other)
+            else:
+                assert mine[name] == value, (mine, other)
+
+
+class Market:
+    """Trades as files, the loom that reads them as a stream, and the batch answers."""
+
+    def __init__(self, spark: SparkSession, folder: Path, batches: list[pa.Table]) -> None:
+        self.spark, self.folder, self.batches = spark, folder, batches
+        write_batches(folder / "trades", batches)
+
+    def loom(self, delay: str = DELAY) -> gingham.Loom:
+        rows = replayed(self.spark, self.folder / "trades")
+        return gingham.Loom(self.spark).stream("trades", rows, time="ts", watermark=delay)
+
+    def expected(self, name: str, sql: str, upto: int | None = None) -> pa.Table:
+        """The batch answer: windows that end at or before the watermark after `upto` batches."""
+        batches = self.batches[:upto]
+        rows = self.spark.createDataFrame(pa.concat_tables(batches))
+        loom = gingham.Loom(self.spark).stream("trades", rows, time="ts")
+        loom.add(sql, name=name)
+        answer = loom.run().arrow(name)
+        return answer.filter(pc.less_equal(ends(answer), self.watermark(upto)))
+
+    def watermark(self, upto: int | None = None, delay: int = 4_000_000) -> int:
+        latest = max(pc.max(b["ts"].cast(pa.int64())).as_py() for b in self.batches[:upto])
+        return latest - delay
+
+
+def ends(answer: pa.Table) -> pa.ChunkedArray:
+    return answer["window_end"].cast(pa.int64())
+
+
+@pytest.fixture
+def market(spark: SparkSession, tmp_path: Path) -> Market:
+    return Market(spark, tmp_path, random_trades(np.random.default_rng(0), 12, 60))
+
+
+def test_answers_are_those_of_the_batch_run(market: Market, tmp_path: Path):
+    loom = market.loom()
+    for name, sql in QUERIES.items():
+        loom.add(sql, name=name)
+    running = loom.start(
+        checkpoint=str(tmp_path / "checkpoint"), sink=str(tmp_path / "answers"), trigger=AVAILABLE
+    )
+    running.await_termination()
+    for name, sql in QUERIES.items():
+        found = market.spark.read.parquet(str(tmp_path / "answers" / name)).toArrow()
+        assert_same(found, market.expected(name, sql))
+    progress = running.progress()["trades"]
+    assert progress.rows == 12 * 60
+    assert progress.batches == 12
+
+
+def test_a_window_is_answered_in_the_batch_that_closes_it(market: Market, tmp_path: Path):
+    loom = market.loom()
+    loom.add(QUERIES["count"], name="count")
+    answered: dict[int, int] = {}
+
+    def take(_name: str, rows: object, number: int) -> None:
+        for row in rows.collect():  # pyright: ignore
+            answered[int(row["window_end"].timestamp() * 1e6)] = number
+
+    running = loom.start(checkpoint=str(tmp_path / "c"), sink=take, trigger=AVAILABLE)
+    running.await_termination()
+    assert answered
+    for end, number in answered.items():
+        assert market.watermark(number + 1) >= end
+        assert number == 0 or market.watermark(number) < end
+
+
+def test_a_restart_goes_on(market: Market, tmp_path: Path):
+    for _ in range(3):
+        loom = market.loom()
+        if not (tmp_path / "c").exists():
+            for name, sql in QUERIES.items():
+                loom.add(sql, name=name)
+        running = loom.start(
+            checkpoint=str(tmp_path / "c"), sink=str(tmp_path / "a"), trigger=AVAILABLE
+        )
+        running.await_termination()
+        assert loom.queries and set(loom.queries) == set(QUERIES)
+        more = random_trades(
+            np.random.default_rng(len(market.batches)), len(market.batches) + 3, 50
+        )
+        more = more[len(market.batches) :]
+        market.batches = [*market.batches, *more]
+        write_batches(market.folder / "trades", more, first=len(market.batches) - 3)
+    loom = market.loom()
+    loom.start(
+        checkpoint=str(tmp_path / "c"), sink=str(tmp_path / "a"), trigger=AVAILABLE
+    ).await_termination()
+    for name, sql in QUERIES.items():
+        found = market.spark.read.parquet(str(tmp_path / "a" / name)).toArrow()
+        assert_same(found, market.expected(name, sql))
