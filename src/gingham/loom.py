@@ -132,9 +132,29 @@ class Loom:
         except GinghamError as error:
             raise error.about(f"query {name!r}") from None
         if self._registry is not None:
-            self._registry.put(Registered(name, sql))
+            self._registry.put(Registered(name, bound.query.text))
         self._queries[name] = bound
         return name
+
+    def replace(self, queries: Mapping[str, str]) -> None:
+        """Make these the queries, by name: all of them, or none if one is refused."""
+        changed: dict[str, BoundQuery] = {}
+        errors: list[GinghamError] = []
+        for name, sql in queries.items():
+            here = self._queries.get(name)
+            if here is None or here.query.text != sql.strip():
+                try:
+                    changed[name] = self._bind(sql, name)
+                except GinghamError as error:
+                    errors.append(error.about(f"query {name!r}"))
+        if errors:
+            raise ExceptionGroup("queries that are refused", errors)
+        for name in [n for n in self._queries if n not in queries]:
+            self.remove(name)
+        for name, bound in changed.items():
+            if self._registry is not None:
+                self._registry.put(Registered(name, bound.query.text))
+            self._queries[name] = bound
 
     def remove(self, name: str) -> None:
         """Take a query out; nobody else's answers change."""

@@ -1,7 +1,7 @@
 """A stream in a process of its own, which may kill itself.
 
     child.py FOLDER [before|after KIND NTH]     kill before or after the nth write of a kind
-    child.py FOLDER [after-seconds SECONDS]     kill after some time
+    child.py FOLDER [soon KIND NTH SECONDS]     kill so long after that write
 
 KIND is a folder of the checkpoint (log, done, epochs, snapshot, queries, pending) or "sink".
 """
@@ -31,8 +31,8 @@ LATER = ("later", "SELECT count(*) AS n FROM trades WHERE price > 7 GROUP BY win
 JOINS_AT = 6
 
 
-def kill_at(when: str, kind: str, nth: int) -> None:
-    """Kill this process at one of its writes."""
+def kill_at(when: str, kind: str, nth: int, seconds: float = 0) -> None:
+    """Kill this process at one of its writes, or some time later."""
     write, seen = Files.write, [0]
 
     def counted(self: Files, name: str, content: bytes) -> None:
@@ -43,6 +43,8 @@ def kill_at(when: str, kind: str, nth: int) -> None:
         write(self, name, content)
         if of_kind and seen[0] == nth and when == "after":
             die()
+        if of_kind and seen[0] == nth and when == "soon":
+            threading.Timer(seconds, die).start()
 
     Files.write = counted
 
@@ -61,10 +63,8 @@ def main(folder: Path, *how: str) -> None:
         .config("spark.log.level", "OFF")
         .getOrCreate()
     )
-    if how[:1] == ("after-seconds",):
-        threading.Timer(float(how[1]), die).start()
-    elif how:
-        kill_at(how[0], how[1], int(how[2]))
+    if how:
+        kill_at(how[0], how[1], int(how[2]), *map(float, how[3:]))
     rows = replayed(spark, folder / "trades")
     weaver = gingham.Loom(spark).stream("trades", rows, time="ts", watermark="4 seconds")
     for name, sql in QUERIES.items():

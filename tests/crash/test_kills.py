@@ -7,40 +7,46 @@ import random
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet
+import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
 import gingham
 from gingham.testing.replay import random_trades, write_batches
 
 sys.path.insert(0, str(Path(__file__).parent))
-from child import LATER, QUERIES  # noqa: E402  (a script beside this file)
+from child import LATER, QUERIES
 
 CHILD = Path(__file__).with_name("child.py")
 KILLS = int(os.environ.get("GINGHAM_KILLS", "15"))
-KINDS = ("log", "done", "sink", "epochs", "snapshot")
+# The first plan is written at once, a second when a query joins; the others again and again.
+POINTS = [
+    (when, kind, nth)
+    for kind, nth in (("epochs", 1), ("log", 2), ("done", 1), ("sink", 2), ("snapshot", 1))
+    for when in ("before", "after")
+]
+PER_LIFE = 4  # batches that are new in each life
 PATIENCE = 120  # seconds for one life
 
 
 def test_kills(spark: SparkSession, tmp_path: Path):
     seed = int(os.environ.get("GINGHAM_SEED", "0"))
     rng = random.Random(seed)
-    batches = random_trades(np.random.default_rng(seed), 20 + 2 * KILLS, 80)
-    write_batches(tmp_path / "trades", batches)
-    kills = 0
-    for life in range(3 * KILLS):
-        how = _way_to_die(rng, life) if kills < KILLS else ()
-        died = _live(tmp_path, how)
-        kills += died
-        if not died and not how:
-            break
-    assert kills >= KILLS, "the input was used up before enough kills"
+    batches = random_trades(np.random.default_rng(seed), PER_LIFE * 2 * KILLS, 80)
+    kills = lives = 0
+    while kills < KILLS:
+        assert lives < 2 * KILLS, "too few lives ended by a kill"
+        new = slice(lives * PER_LIFE, (lives + 1) * PER_LIFE)
+        write_batches(tmp_path / "trades", batches[new], first=new.start)
+        kills += _live(tmp_path, _way_to_die(rng, lives))
+        lives += 1
+    assert not _live(tmp_path, ())
+    batches = batches[: lives * PER_LIFE]
     found = {name: _answers(tmp_path / "answers" / name) for name in (*QUERIES, LATER[0])}
-    watermark = pc.max(pa.concat_tables(batches)["ts"].cast(pa.int64())).as_py() - 4_000_000
+    watermark = max(pa.concat_tables(batches)["ts"].cast(pa.int64()).to_pylist()) - 4_000_000
     loom = gingham.Loom(spark).stream(
         "trades", spark.createDataFrame(pa.concat_tables(batches)), time="ts"
     )
@@ -57,11 +63,10 @@ def test_kills(spark: SparkSession, tmp_path: Path):
 
 def _way_to_die(rng: random.Random, life: int) -> tuple[str, ...]:
     """Named points first, each before and after; then any moment."""
-    if life < 2 * len(KINDS):
-        kind = KINDS[life % len(KINDS)]
-        nth = 1 if kind in ("epochs", "snapshot") else rng.randint(1, 3)
-        return ("before", "after")[life // len(KINDS)], kind, str(nth)
-    return "after-seconds", f"{rng.uniform(4, 14):.2f}"
+    if life < len(POINTS):
+        when, kind, nth = POINTS[life]
+        return when, kind, str(nth)
+    return "soon", "log", str(rng.randint(1, 2)), f"{rng.uniform(0, 0.8):.3f}"
 
 
 def _live(folder: Path, how: tuple[str, ...]) -> bool:
@@ -77,12 +82,12 @@ def _live(folder: Path, how: tuple[str, ...]) -> bool:
     return done.returncode == -9
 
 
-def _answers(folder: Path) -> list[tuple[object, ...]]:
-    tables = [pa.parquet.read_table(file) for file in sorted(folder.glob("*.parquet"))]
+def _answers(folder: Path) -> list[tuple[Any, ...]]:
+    tables = [pq.read_table(file) for file in sorted(folder.glob("*.parquet"))]
     return _rows(pa.concat_tables(tables))
 
 
-def _rows(table: pa.Table, watermark: int | None = None) -> list[tuple[object, ...]]:
+def _rows(table: pa.Table, watermark: int | None = None) -> list[tuple[Any, ...]]:
     """All rows, sorted; floats to nine digits, since shards add up in another order."""
     columns = []
     for name in table.column_names:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 import gingham
 from gingham.testing.replay import random_trades, replayed, write_batches
@@ -29,8 +29,8 @@ AVAILABLE = {"availableNow": True}
 
 def rows_of(table: pa.Table) -> list[dict[str, object]]:
     """Rows in an order that does not depend on how they were computed."""
-    table = table.set_column(0, "window_start", pc.cast(table["window_start"], pa.int64()))
-    table = table.set_column(1, "window_end", pc.cast(table["window_end"], pa.int64()))
+    table = table.set_column(0, "window_start", table["window_start"].cast(pa.int64()))
+    table = table.set_column(1, "window_end", table["window_end"].cast(pa.int64()))
     keys = [
         (name, "ascending") for name in table.column_names if name in ("window_start", "symbol")
     ]
@@ -66,15 +66,14 @@ class Market:
         loom = gingham.Loom(self.spark).stream("trades", rows, time="ts")
         loom.add(sql, name=name)
         answer = loom.run().arrow(name)
-        return answer.filter(pc.less_equal(ends(answer), self.watermark(upto)))
+        return answer.filter(pa.array(ends(answer) <= self.watermark(upto)))
 
     def watermark(self, upto: int | None = None, delay: int = 4_000_000) -> int:
-        latest = max(pc.max(b["ts"].cast(pa.int64())).as_py() for b in self.batches[:upto])
-        return latest - delay
+        return max(max(b["ts"].cast(pa.int64()).to_pylist()) for b in self.batches[:upto]) - delay
 
 
-def ends(answer: pa.Table) -> pa.ChunkedArray:
-    return answer["window_end"].cast(pa.int64())
+def ends(answer: pa.Table) -> npt.NDArray[np.int64]:
+    return answer["window_end"].cast(pa.int64()).to_numpy()
 
 
 @pytest.fixture
@@ -103,8 +102,8 @@ def test_a_window_is_answered_in_the_batch_that_closes_it(market: Market, tmp_pa
     loom.add(QUERIES["count"], name="count")
     answered: dict[int, int] = {}
 
-    def take(_name: str, rows: object, number: int) -> None:
-        for row in rows.collect():  # pyright: ignore
+    def take(_name: str, rows: DataFrame, number: int) -> None:
+        for row in rows.collect():
             answered[int(row["window_end"].timestamp() * 1e6)] = number
 
     running = loom.start(checkpoint=str(tmp_path / "c"), sink=take, trigger=AVAILABLE)
@@ -125,7 +124,7 @@ def test_a_restart_goes_on(market: Market, tmp_path: Path):
             checkpoint=str(tmp_path / "c"), sink=str(tmp_path / "a"), trigger=AVAILABLE
         )
         running.await_termination()
-        assert loom.queries and set(loom.queries) == set(QUERIES)
+        assert set(loom.queries) == set(QUERIES)
         more = random_trades(
             np.random.default_rng(len(market.batches)), len(market.batches) + 3, 50
         )

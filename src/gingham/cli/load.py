@@ -2,10 +2,12 @@
 
 import re
 from collections.abc import Callable
+from typing import TypeVar
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, DataFrameReader, SparkSession
+from pyspark.sql.streaming import DataStreamReader
 
 from gingham.cli.outline import Problems
 from gingham.cli.workload import Source, StreamSource, TableSource, Workload
@@ -15,6 +17,7 @@ from gingham.spark.check import spark_says
 
 # Not all that goes wrong in a job reaches Python as an error of PySpark's.
 SPARK_ERRORS = (PySparkException, Py4JError)
+Reader = TypeVar("Reader", DataFrameReader, DataStreamReader)
 
 
 def load(
@@ -52,23 +55,33 @@ def load(
 def _register(loom: Loom, known: StreamSource | TableSource) -> None:
     rows = _open(loom.spark, known.source)
     match known:
-        case StreamSource(source, time, watermark):
+        case StreamSource(source, time, watermark, checkpoint):
+            if checkpoint is not None:
+                rows = _follow(loom.spark, source, rows)
             loom.stream(source.name, rows, time=time, watermark=watermark)
         case TableSource(source, key):
             loom.table(source.name, rows, key=key)
 
 
+def _follow(spark: SparkSession, source: Source, rows: DataFrame) -> DataFrame:
+    """The same files as a stream: those that are there, and those that come."""
+    return _with_options(spark.readStream.schema(rows.schema), source).load(source.path)
+
+
 def _open(spark: SparkSession, source: Source) -> DataFrame:
-    reader = spark.read.format(source.format)
-    if source.schema:
-        reader = reader.schema(source.schema)
+    reader = spark.read.schema(source.schema) if source.schema else spark.read
+    return _with_options(reader, source).load(source.path)
+
+
+def _with_options(reader: Reader, source: Source) -> Reader:
+    reader = reader.format(source.format)
     if source.format in ("csv", "json"):
         # A value that does not fit the schema is an error, not a NULL.
         reader = reader.option("mode", "FAILFAST")
     if source.format == "csv":
         # The first line holds the names, and other names than the schema's are an error.
         reader = reader.option("header", True).option("enforceSchema", False)
-    return reader.load(source.path)
+    return reader
 
 
 def _unreadable(source: Source, error: Exception) -> GinghamError:

@@ -10,7 +10,7 @@ import click
 from gingham.core.errors import GinghamError
 
 # Each is a module of gingham.bench with a function `run`.
-BENCHES = ("share",)
+BENCHES = ("share", "stream")
 
 _FILE = click.argument("file", type=click.Path(path_type=Path))
 
@@ -125,7 +125,7 @@ def run(
 def bench(
     name: str, json_path: str | None, plot_path: str | None, rows: int | None, *, quick: bool
 ) -> None:
-    """Measure sharing against the ways to do without it; NAME is: share."""
+    """Measure sharing against the ways to do without it; NAME is share or stream."""
     if name not in BENCHES:
         raise GinghamError(
             f"there is no benchmark {name!r}", "its name is none of ours", ", ".join(BENCHES)

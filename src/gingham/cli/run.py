@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from gingham.cli.live import follow
 from gingham.cli.load import SPARK_ERRORS, load
 from gingham.cli.outline import Problems
 from gingham.cli.show import (
@@ -44,6 +45,8 @@ def run(
     workload, problems, loom = prepare(file)
     problems.raise_any()
     sink = _sink(workload, output, form)
+    if workload.stream is not None and workload.stream.checkpoint is not None:
+        return follow(file, workload, loom, sink.path if sink else "console")
     if sink is not None and not overwrite:
         refuse_old_answers(sink, loom.queries)
 

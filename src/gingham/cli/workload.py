@@ -14,6 +14,7 @@ from gingham.core.time import parse_duration
 
 SOURCES = ("parquet", "csv", "json")
 SINKS = ("parquet", "csv")
+_STREAM_OPTIONS = ("format", "schema", "watermark", "checkpoint", "trigger")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,9 @@ class StreamSource:
     source: Source
     time: str
     watermark: str | None
+    # Files that come later are read too, if there is a place to remember which were.
+    checkpoint: str | None = None
+    trigger: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,18 +129,30 @@ class _Reading:
                 "-- stream: trades path=data/trades time=ts",
             )
         entry = self._only(self.outline.streams, "stream")
-        fields = entry and self._fields(
-            entry, "stream", ("name", "path", "time"), ("format", "schema", "watermark")
-        )
+        fields = entry and self._fields(entry, "stream", ("name", "path", "time"), _STREAM_OPTIONS)
         if not entry or not fields:
             return None
-        watermark = fields.get("watermark")
-        try:
-            parse_duration(watermark or "0 s")
-        except GinghamError as error:
-            self.problems.note(entry.line, error.about("watermark"))
+        for duration in ("watermark", "trigger"):
+            try:
+                parse_duration(fields.get(duration) or "0 s")
+            except GinghamError as error:
+                self.problems.note(entry.line, error.about(duration))
+        checkpoint = fields.get("checkpoint")
+        if checkpoint and not fields.get("watermark"):
+            self.problems.add(
+                entry.line,
+                "a checkpoint without a watermark",
+                "nobody knows when a window of a stream is complete",
+                "watermark: 10 seconds, which is how late rows may come",
+            )
         source = self._source(entry, "stream", fields)
-        return source and StreamSource(source, fields["time"], watermark)
+        return source and StreamSource(
+            source,
+            fields["time"],
+            fields.get("watermark"),
+            self._path(checkpoint) if checkpoint else None,
+            fields.get("trigger"),
+        )
 
     def _table(self, entry: Entry) -> TableSource | None:
         fields = self._fields(entry, "table", ("name", "path", "key"), ("format", "schema"))

@@ -23,7 +23,7 @@ Index = npt.NDArray[np.int64]
 
 
 def recode(table: pa.Table, old: Codebook, new: Codebook) -> pa.Table:
-    """The shards in cells and columns of the new plan; those of grids that are gone are left out."""
+    """The shards in cells and columns of the new plan, without those of grids that are gone."""
     if old == new:
         return table
     cells = table[names.CELL].to_numpy()

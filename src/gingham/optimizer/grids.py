@@ -15,7 +15,7 @@ from gingham.plan.tree import Grid, Standing, Tree
 
 @dataclass(frozen=True, slots=True)
 class _Need:
-    """Attributes that conditions cut, keys that they are grouped by; the grid that stands already."""
+    """Attributes that conditions cut, keys they are grouped by, the grid if it stands already."""
 
     attributes: frozenset[Attribute]
     keys: tuple[str, ...]

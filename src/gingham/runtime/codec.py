@@ -11,6 +11,7 @@ from gingham.plan.tree import Codebook, Grid, Standing
 
 
 def codebook_to_json(codebook: Codebook) -> dict[str, Any]:
+    """What shards mean, as JSON."""
     return {
         "grids": [_grid_to_json(grid) for grid in codebook.grids],
         "keys": list(codebook.keys),
@@ -19,11 +20,13 @@ def codebook_to_json(codebook: Codebook) -> dict[str, Any]:
 
 
 def codebook_from_json(found: dict[str, Any]) -> Codebook:
+    """The inverse of `codebook_to_json`."""
     grids = tuple(_grid_from_json(grid) for grid in found["grids"])
     return Codebook(grids, tuple(found["keys"]), tuple(found["columns"]))
 
 
 def standing_to_json(standing: Standing) -> dict[str, Any]:
+    """What is decided, as JSON."""
     return {
         "grids": dict(standing.grids),
         "outer": sorted(standing.outer),
@@ -33,6 +36,7 @@ def standing_to_json(standing: Standing) -> dict[str, Any]:
 
 
 def standing_from_json(found: dict[str, Any]) -> Standing:
+    """The inverse of `standing_to_json`."""
     return Standing(found["grids"], frozenset(found["outer"]), found["whole"], found["next_grid"])
 
 

@@ -39,7 +39,7 @@ class Delivery:
         return {name: len(numbers) for name, numbers in self._waiting.items()}
 
     def deliver(self, answers: Mapping[str, pa.Table], number: int) -> dict[str, Exception]:
-        """Deliver what is waiting and what is new; what failed waits on, and the reason is given."""
+        """Deliver what waits and what is new; what failed waits on, and the reason is given."""
         until = time.monotonic() + PATIENCE
         failed: dict[str, Exception] = {}
         for name in tuple(self._waiting):

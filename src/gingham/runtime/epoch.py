@@ -101,4 +101,4 @@ class StoredEpoch:
         return again if again.codebook == self.codebook else replace(again, number=self.number + 1)
 
 
-NO_EPOCH = Epoch(-1, None, {})
+NO_EPOCH = Epoch(0, None, {})

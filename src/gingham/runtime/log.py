@@ -41,8 +41,8 @@ class Entry:
 
     @classmethod
     def from_json(cls, found: dict[str, Any]) -> Entry:
-        marks = {name: Marks(**found[name]) for name in ("before", "after")}
-        return cls(**{**found, **marks})
+        marks: dict[str, Any] = {name: Marks(**found[name]) for name in ("before", "after")}
+        return cls(**(found | marks))
 
 
 START = Entry(-1, -1, -1, Marks(), Marks())
@@ -86,7 +86,7 @@ class Log:
                 self._epochs.delete(name)
 
     def newest_snapshot(self) -> tuple[Entry, pa.Table] | None:
-        found = [n for n in self._snapshots.names()]
+        found = self._snapshots.names()
         if not found:
             return None
         table, about = read_table(self._snapshots, found[-1])

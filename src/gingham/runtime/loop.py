@@ -15,7 +15,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
@@ -286,7 +285,7 @@ class StreamLoop:
         for name, table in answers.items():
             query = self._query(name)
             query.windows += table.num_rows
-            query.last_window = pc.max(table[names.WINDOW_END]).as_py()
+            query.last_window = max(table[names.WINDOW_END].to_pylist())
             query.error = None
         return {name: table.num_rows for name, table in answers.items()}
 

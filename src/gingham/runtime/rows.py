@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 
 from gingham.core import names
@@ -22,7 +21,6 @@ from gingham.spark.shards import shards
 
 # Batches of up to so many rows are grouped in one task: sending them on costs more.
 FEW_ROWS = 50_000
-_WATCHED = (names.ROWS, names.LATE, names.LATEST)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +46,11 @@ def collect(
     few: bool,
 ) -> Batch:
     """Code and group the rows of a batch; `around` is a time near which they are expected."""
-    seen = f"{names.TIME} < {watermark}L"
-    watched = dict(
-        zip(_WATCHED, ("count(1)", f"count_if({seen})", f"max({names.TIME})"), strict=True)
-    )
+    watched = {
+        names.ROWS: "count(1)",
+        names.LATE: f"count_if({names.TIME} < {watermark}L)",
+        names.LATEST: f"max({names.TIME})",
+    }
     if plan is None:
         return _only_counted(df, time, watched)
     tree = plan.tree
@@ -71,12 +70,12 @@ def _batch(table: pa.Table, tree: Tree, slices: Slices) -> Batch:
     timeless = table.filter(table[numbered].is_null())
     found = located(table, tree, slices)
     # Every row is once in every grid.
-    first = found.filter(pc.less(found[names.CELL], tree.grids[0].cells))
+    first = found.filter(pa.array(found[names.CELL].to_numpy() < tree.grids[0].cells))
     cells = np.bincount(
         found[names.CELL].to_numpy(), found[names.ROWS].to_numpy(), minlength=tree.cells
     )
     return Batch(
-        found.drop_columns(list(_WATCHED)),
+        found.drop_columns([names.ROWS, names.LATE, names.LATEST]),
         rows=_sum(first[names.ROWS]),
         late=_sum(first[names.LATE]),
         timeless=_sum(timeless[names.ROWS]) // len(tree.grids),
@@ -101,9 +100,9 @@ def _only_counted(df: DataFrame, time: str, watched: dict[str, str]) -> Batch:
 
 
 def _sum(column: pa.ChunkedArray) -> int:
-    return pc.sum(column).as_py() or 0
+    return int(column.to_numpy().sum())
 
 
 def _latest(table: pa.Table) -> int:
-    found = pc.max(table[names.LATEST]).as_py()
-    return NEVER if found is None else found
+    found = table[names.LATEST].drop_null().to_numpy()
+    return int(found.max()) if len(found) else NEVER

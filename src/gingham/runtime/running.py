@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Mapping
+from typing import Any
 
 import pyarrow as pa
 from pyspark.errors import StreamingQueryException
@@ -45,6 +46,11 @@ class Running:
         """Whether every stream is still running."""
         return all(query.isActive for query, _ in self._streams.values())
 
+    @property
+    def streaming(self) -> Mapping[str, StreamingQuery]:
+        """Spark's own handle of each stream."""
+        return {name: query for name, (query, _) in self._streams.items()}
+
     def progress(self) -> Mapping[str, StreamProgress]:
         """What each stream has done since it was started."""
         return {name: loop.current() for name, (_, loop) in self._streams.items()}
@@ -63,9 +69,10 @@ class Running:
         """Wait for the end of all streams, which may be an error; True if they ended in time."""
         until = None if timeout is None else time.monotonic() + timeout
         for query, _ in self._streams.values():
-            left = None if until is None else max(0.001, until - time.monotonic())
+            # Spark takes parts of a second, too, whatever its type says.
+            left: Any = None if until is None else max(0.001, until - time.monotonic())
             try:
-                ended = query.awaitTermination(left) if left else query.awaitTermination()
+                ended = query.awaitTermination(left)
             except StreamingQueryException as error:
                 self._stopped.set()
                 raise self._why(error) from error

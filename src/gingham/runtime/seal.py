@@ -32,10 +32,12 @@ def read_sealed(files: Files, name: str) -> bytes:
 
 
 def write_json(files: Files, name: str, value: Any) -> None:
+    """Write a value as JSON, with a checksum."""
     write_sealed(files, name, json.dumps(value).encode())
 
 
 def read_json(files: Files, name: str) -> Any:
+    """Read what `write_json` wrote."""
     return json.loads(read_sealed(files, name))
 
 
@@ -49,6 +51,7 @@ def write_table(files: Files, name: str, table: pa.Table, about: dict[str, Any])
 
 
 def read_table(files: Files, name: str) -> tuple[pa.Table, dict[str, Any]]:
+    """Read what `write_table` wrote."""
     table = pa.ipc.open_stream(read_sealed(files, name)).read_all()
     about = json.loads((table.schema.metadata or {})[_META])
     return table.replace_schema_metadata(None), about

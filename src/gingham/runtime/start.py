@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming import StreamingQuery
@@ -68,7 +69,8 @@ def start_stream(
     _refuse_lost_source(files, loop.last_batch)
     writer = rows.writeStream.foreachBatch(loop.batch).queryName(f"gingham {job.stream}")
     writer = writer.option("checkpointLocation", f"{files.root}/{_SOURCE}")
-    return writer.trigger(**trigger).start(), loop  # pyright: ignore[reportArgumentType]
+    options: dict[str, Any] = dict(trigger)
+    return writer.trigger(**options).start(), loop
 
 
 def _refuse_lost_source(files: Files, batch: int) -> None:

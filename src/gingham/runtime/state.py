@@ -60,10 +60,10 @@ class State:
         table = pa.concat_tables([*parts, _nothing_of(tree)], promote_options="default")
         return ShardTable(table, tree, np.concatenate(fresh))
 
-    def prune(self, floors: Mapping[int, int], tree: Tree) -> None:
+    def prune(self, floors: Mapping[int, int], tree: Tree | None) -> None:
         """Drop the shards that lie before what their grid's queries still need."""
         table = self.table
-        if not table.num_rows:
+        if not table.num_rows or tree is None:
             self._table = self._fresh = None
             return
         cells, instants = table[names.CELL].to_numpy(), table[names.INSTANT].to_numpy()
@@ -71,11 +71,11 @@ class State:
         lowest = np.array([floors[grid.number] for grid in tree.grids])
         of = np.searchsorted(offsets, cells, side="right") - 1
         kept = instants >= lowest[of]
-        self._table = table if kept.all() else table.filter(pa.array(kept))
-        self._fresh = None
-        if self._table.num_rows > max(_FEW, _GROWTH * self._merged):
-            self._table = condense(self._table, tree)
-            self._merged = self._table.num_rows
+        table = table if kept.all() else table.filter(pa.array(kept))
+        if table.num_rows > max(_FEW, _GROWTH * self._merged):
+            table = condense(table, tree)
+            self._merged = table.num_rows
+        self._table, self._fresh = table, None
 
 
 def _nothing() -> pa.Table:

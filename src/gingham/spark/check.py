@@ -193,6 +193,9 @@ def spark_says(error: Exception) -> str:
     """
     message = r"(?:\[[A-Z][\w.]+\] |Caused by: [\w.$]+: (?!\[))(.+?)(?:\s*SQLSTATE: .*)?$"
     found = re.findall(message, str(error), re.MULTILINE)
+    if "Python worker" in str(error):
+        # What the user's function raised stands on the last line of its trace.
+        found += re.findall(r"^\s*(\w*(?:Error|Exception)(?:: .*)?)$", str(error), re.MULTILINE)[:1]
     return " ".join(dict.fromkeys(found)) or str(error).strip().partition("\n")[0]
 
 

@@ -65,7 +65,7 @@ def parse(text: str, name: str, catalog: Catalog) -> tuple[Query, dict[str, str]
     return (
         Query(
             name=name,
-            text=text,
+            text=text.strip(),
             stream=scope.stream.name,
             joins=joined,
             where=where_predicate,

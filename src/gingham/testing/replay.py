@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 SCHEMA = "ts TIMESTAMP, symbol STRING, price DOUBLE, vol INT"
 _SECOND = 1_000_000
+_SYMBOLS = np.array(["A", "B", "C", None], dtype=object)
 _START = 1_700_000_000 * _SECOND
 _OLDEST = 1_600_000_000  # of files: Spark reads older files first
 
@@ -49,9 +50,7 @@ def random_trades(
             pa.table(
                 {
                     "ts": pa.array(micros, pa.timestamp("us", "UTC")),
-                    "symbol": pa.array(
-                        rng.choice(["A", "B", "C", None], rows).tolist(), pa.string()
-                    ),
+                    "symbol": pa.array(_SYMBOLS[rng.integers(0, 4, rows)], pa.string()),
                     "price": pa.array(np.round(rng.uniform(1, 9, rows), 2)),
                     "vol": pa.array(volumes.astype(np.int32), mask=rng.random(rows) < 0.05),
                 }

@@ -1,0 +1,263 @@
+"""What goes wrong in a stream: a clear error or a counted drop, never a wrong answer."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+import gingham
+from gingham.runtime import delivery
+from gingham.testing.replay import SCHEMA, replayed, write_batches
+
+START = datetime(2024, 1, 1, tzinfo=UTC)
+COUNT = "SELECT count(*) AS n FROM trades GROUP BY window(ts, '10 seconds')"
+AVAILABLE = {"availableNow": True}
+
+
+def batch(*seconds: float | None, symbol: str = "A", vol: int = 1) -> pa.Table:
+    """Trades at these seconds."""
+    times = [None if s is None else START + timedelta(seconds=s) for s in seconds]
+    return pa.table(
+        {
+            "ts": pa.array(times, pa.timestamp("us", "UTC")),
+            "symbol": pa.array([symbol] * len(times)),
+            "price": pa.array([1.0] * len(times)),
+            "vol": pa.array([vol] * len(times), pa.int32()),
+        }
+    )
+
+
+class Stream:
+    """Batches in a folder, and looms that read them."""
+
+    def __init__(self, spark: SparkSession, folder: Path) -> None:
+        self.spark, self.folder, self._written = spark, folder, 0
+        (folder / "trades").mkdir()
+
+    def write(self, *batches: pa.Table) -> None:
+        write_batches(self.folder / "trades", batches, first=self._written)
+        self._written += len(batches)
+
+    def loom(self, schema: str = SCHEMA, **queries: str) -> gingham.Loom:
+        rows = replayed(self.spark, self.folder / "trades", schema=schema)
+        loom = gingham.Loom(self.spark).stream("trades", rows, time="ts", watermark="5 seconds")
+        for name, sql in queries.items():
+            loom.add(sql, name=name)
+        return loom
+
+    def run(
+        self, loom: gingham.Loom, sink: object = "memory", **options: object
+    ) -> gingham.Running:
+        """Answer everything that is there."""
+        checkpoint = str(self.folder / "checkpoint")
+        running = loom.start(checkpoint=checkpoint, sink=sink, trigger=AVAILABLE, **options)  # pyright: ignore[reportArgumentType]
+        running.await_termination()
+        return running
+
+
+@pytest.fixture
+def stream(spark: SparkSession, tmp_path: Path) -> Stream:
+    return Stream(spark, tmp_path)
+
+
+def answers(running: gingham.Running, name: str = "count") -> list[tuple[int, int]]:
+    """Seconds from the start to the end of each window, and its count, as they were answered."""
+    table = running.arrow(name)
+    ends = [int((e - START).total_seconds()) for e in table["window_end"].to_pylist()]
+    return list(zip(ends, table["n"].to_pylist(), strict=True))
+
+
+def test_late_rows_are_counted_and_change_nothing(stream: Stream):
+    stream.write(batch(1, 2), batch(16), batch(3, 17), batch(40))
+    running = stream.run(stream.loom(count=COUNT))
+    assert answers(running) == [(10, 2), (20, 2)]
+    assert running.progress()["trades"].late == 1
+
+
+def test_late_rows_still_count_in_windows_that_are_open(stream: Stream):
+    stream.write(batch(1, 16), batch(12, 8), batch(60))
+    sliding = "SELECT count(*) AS n FROM trades GROUP BY window(ts, '20 seconds', '10 seconds')"
+    running = stream.run(stream.loom(count=sliding))
+    # The row at 8 came after [-10, 10) was answered; [0, 20) was still open.
+    assert answers(running) == [(10, 1), (20, 4), (30, 2)]
+
+
+def test_windows_are_corrected_within_the_allowed_lateness(stream: Stream):
+    stream.write(batch(1, 2), batch(16), batch(3, 17), batch(40), batch(4))
+    running = stream.run(stream.loom(count=COUNT), allowed_lateness="20 seconds")
+    assert answers(running) == [(10, 2), (10, 3), (20, 2)]
+
+
+def test_update_answers_windows_whenever_they_change(stream: Stream):
+    stream.write(batch(1, 2), batch(3), batch(16), batch(40))
+    running = stream.run(stream.loom(count=COUNT), output_mode="update")
+    assert answers(running)[:2] == [(10, 2), (10, 3)]
+    assert dict(answers(running)) == {10: 3, 20: 1, 50: 1}
+
+
+def test_rows_without_a_time_are_counted(stream: Stream):
+    stream.write(batch(1, None, 2), batch(None), batch(30))
+    running = stream.run(stream.loom(count=COUNT))
+    assert answers(running) == [(10, 2)]
+    progress = running.progress()["trades"]
+    assert (progress.rows, progress.timeless) == (3, 2)
+
+
+def test_a_clock_that_jumps_makes_rows_late(stream: Stream):
+    stream.write(batch(1, 2), batch(86_400 * 365), batch(3, 4), batch(86_400 * 365 + 60))
+    running = stream.run(stream.loom(count=COUNT))
+    assert answers(running)[0] == (10, 2)
+    assert running.progress()["trades"].late == 2
+
+
+def test_a_stream_without_queries_goes_on(stream: Stream):
+    stream.write(batch(1, 2), batch(16))
+    running = stream.run(stream.loom())
+    assert running.progress()["trades"].rows == 3
+    stream.write(batch(30), batch(60))
+    assert answers(stream.run(stream.loom(count=COUNT))) == [(40, 1)]
+
+
+def test_a_quiet_stream_follows_the_clock_if_told_to(stream: Stream):
+    stream.write(batch(1, 2, 9))
+    running = stream.loom(count=COUNT).start(
+        checkpoint=str(stream.folder / "c"), sink="memory", idle="1 second"
+    )
+    for _ in range(200):
+        time.sleep(0.1)
+        progress = running.progress()["trades"]
+        if progress.queries and progress.queries["count"].windows:
+            break
+    running.stop()
+    assert answers(running) == [(10, 3)]
+
+
+def test_a_sink_that_fails_for_one_query_does_not_stall_the_others(
+    stream: Stream, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(delivery, "PATIENCE", 0.1)
+    got: list[tuple[str, int]] = []
+    broken = True
+
+    def sink(name: str, rows: DataFrame, number: int) -> None:
+        if name == "bad" and broken:
+            raise OSError("disk full")
+        got.extend((name, r["n"]) for r in rows.collect())
+        assert number >= 0
+
+    stream.write(batch(1, 2), batch(16), batch(30))
+    running = stream.run(stream.loom(bad=COUNT, good=COUNT), sink)
+    assert got == [("good", 2), ("good", 1)]
+    bad = running.progress()["trades"].queries["bad"]
+    assert bad.waiting == 2
+    assert "disk full" in (bad.error or "")
+    broken = False
+    stream.write(batch(50))
+    stream.run(stream.loom(), sink)
+    assert got[2:] == [("bad", 2), ("bad", 1), ("bad", 1), ("good", 1)]
+
+
+def test_a_query_that_raises_fails_alone(stream: Stream):
+    stream.write(batch(1, 2), batch(16, vol=0), batch(30), batch(60))
+    raises = "SELECT sum(6 / vol) AS n FROM trades GROUP BY window(ts, '10 seconds')"
+    running = stream.run(stream.loom(count=COUNT, ratio=raises))
+    assert answers(running) == [(10, 2), (20, 1), (40, 1)]
+    # The window with the zero has no answer; the others have theirs.
+    assert answers(running, "ratio") == [(10, 12), (40, 6)]
+
+
+def test_a_function_that_raises_is_left_out(stream: Stream, spark: SparkSession):
+    def reciprocal(vol: int) -> float:
+        return 1 / vol
+
+    spark.udf.register("reciprocal", reciprocal, "double")
+    stream.write(batch(1, 2), batch(16, vol=0), batch(30))
+    bad = "SELECT count(*) AS n FROM trades WHERE reciprocal(vol) > 0 GROUP BY window(ts, '10 s')"
+    running = stream.run(stream.loom(count=COUNT, bad=bad))
+    assert answers(running) == [(10, 2), (20, 1)]
+    assert "ZeroDivisionError" in (running.progress()["trades"].queries["bad"].error or "")
+
+
+def test_a_removed_query_leaves(stream: Stream):
+    stream.write(batch(1, 2), batch(16))
+    loom = stream.loom(count=COUNT, other=COUNT)
+    stream.run(loom)
+    loom.remove("other")
+    stream.write(batch(60))
+    again = stream.loom()
+    running = stream.run(again)
+    assert again.queries == ("count",)
+    assert answers(running) == [(20, 1)]
+
+
+def _damage_log(folder: Path) -> None:
+    file = max((folder / "checkpoint/trades/log").iterdir())
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 1
+    file.write_bytes(content)
+
+
+def _lose_source(folder: Path) -> None:
+    for file in (folder / "checkpoint/trades/source/offsets").iterdir():
+        file.unlink()
+
+
+def _foreign(folder: Path) -> None:
+    (folder / "checkpoint/gingham.json").unlink()
+
+
+@pytest.mark.parametrize(
+    ("harm", "complaint"),
+    [
+        (_damage_log, "cannot be read"),
+        (_lose_source, "does not know batch 1"),
+        (_foreign, "is no checkpoint of Gingham's"),
+    ],
+)
+def test_a_damaged_checkpoint_is_refused(
+    stream: Stream, harm: Callable[[Path], None], complaint: str
+):
+    stream.write(batch(1, 2), batch(16))
+    stream.run(stream.loom(count=COUNT))
+    harm(stream.folder)
+    with pytest.raises(gingham.CheckpointError, match=complaint):
+        stream.run(stream.loom())
+
+
+def test_another_schema_is_refused(stream: Stream):
+    stream.write(batch(1, 2))
+    stream.run(stream.loom(count=COUNT))
+    with pytest.raises(gingham.CheckpointError, match="vol was int, is bigint"):
+        stream.run(stream.loom(schema=SCHEMA.replace("vol INT", "vol BIGINT")))
+
+
+def test_another_query_under_the_same_name_is_refused(stream: Stream):
+    stream.write(batch(1, 2))
+    stream.run(stream.loom(count=COUNT))
+    with pytest.raises(gingham.QueryError, match="another one in the checkpoint"):
+        stream.run(stream.loom(count=COUNT.replace("10", "20")))
+
+
+def test_what_cannot_be_started_says_why(stream: Stream, spark: SparkSession, tmp_path: Path):
+    checkpoint = str(tmp_path / "c")
+    static = gingham.Loom(spark).stream("t", spark.range(1).selectExpr("now() AS ts"), time="ts")
+    with pytest.raises(gingham.CatalogError, match="static DataFrame"):
+        static.start(checkpoint=checkpoint, sink="memory")
+    rows = replayed(spark, stream.folder / "trades")
+    unmarked = gingham.Loom(spark).stream("trades", rows, time="ts")
+    with pytest.raises(gingham.CatalogError, match="no watermark"):
+        unmarked.start(checkpoint=checkpoint, sink="memory")
+    loom = stream.loom(count=COUNT)
+    with pytest.raises(gingham.CatalogError, match="streaming DataFrame"):
+        loom.run()
+    with pytest.raises(gingham.SinkError, match="is no sink"):
+        loom.start(checkpoint=checkpoint, sink=7)  # pyright: ignore[reportArgumentType]
+    (tmp_path / "file").write_text("")
+    with pytest.raises(gingham.CheckpointError, match="cannot be written"):
+        loom.start(checkpoint=checkpoint, sink=str(tmp_path / "file"))
