@@ -19,8 +19,8 @@ from gingham.spark.run import first_instant
 from gingham.spark.session import planned_once
 from gingham.spark.shards import shards
 
-# Batches of up to so many rows are grouped in one task: sending them on costs more.
-FEW_ROWS = 50_000
+# Batches of up to so many rows are grouped in one task, and without generating code for them.
+FEW_ROWS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ def collect(
     enriched = lookups.enrich(df, plan.joins, plan.columns)
     if few:
         enriched = enriched.coalesce(1)
-    with planned_once(df.sparkSession):
+    with planned_once(df.sparkSession, few=few):
         table = shards(enriched, tree, slices, time, watched=watched).toArrow()
     return _batch(table, tree, slices)
 

@@ -30,12 +30,17 @@ def session() -> SparkSession:
 
 
 @contextmanager
-def planned_once(spark: SparkSession) -> Generator[None]:
-    """Run a job that shuffles little: one partition per core, and no planning between stages."""
+def planned_once(spark: SparkSession, *, few: bool = False) -> Generator[None]:
+    """Run a job that shuffles little: one partition per core, and no planning between stages.
+
+    Few rows also take less time than generating code for them.
+    """
     wanted = {
         "spark.sql.adaptive.enabled": "false",
         "spark.sql.shuffle.partitions": str(spark.sparkContext.defaultParallelism),
     }
+    if few:
+        wanted["spark.sql.codegen.wholeStage"] = "false"
     before = {name: spark.conf.get(name) for name in wanted}
     for name, value in wanted.items():
         spark.conf.set(name, value)
