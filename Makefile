@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint bench clean
+.PHONY: help demo test check lint bench soak clean
 
 BIN := .venv/bin
 INSTALLED := .venv/installed
@@ -26,6 +26,12 @@ lint: $(INSTALLED)  ## Check formatting, lint, types and layers
 
 bench: $(INSTALLED)  ## Compare shared with unshared
 	$(WITH_JAVA) $(BIN)/gingham bench share
+	$(WITH_JAVA) $(BIN)/gingham bench stream
+
+KILLS ?= 100
+SEED ?= 1
+soak: $(INSTALLED)  ## Kill a stream KILLS times (100) and compare its answers with the batch run
+	$(WITH_JAVA) GINGHAM_KILLS=$(KILLS) GINGHAM_SEED=$(SEED) $(BIN)/pytest tests/crash
 
 clean:  ## Remove everything that make made
 	rm -rf .venv build dist .hypothesis .import_linter_cache .pytest_cache .ruff_cache
