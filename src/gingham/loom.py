@@ -118,8 +118,13 @@ class Loom:
         self._lookups[name] = Lookup(rows, keys, size or 0)
         return self
 
-    def add(self, sql: str, *, name: str | None = None) -> str:
-        """Add a query; it is refused here, or it will run. Gives its name."""
+    def add(self, sql: str, *, name: str | None = None, backfill: bool = False) -> str:
+        """Add a query; it is refused here, or it will run. Gives its name.
+
+        To a stream that runs it is added from the next batch on, and its first window is the first
+        one of which it sees all rows. With `backfill` earlier windows are answered too, as far
+        back as the log has shards that tell their rows apart.
+        """
         name = name or f"q{len(self._queries) + 1}"
         if name in self._queries:
             raise QueryError(
@@ -128,11 +133,11 @@ class Loom:
                 f"another name, or loom.remove({name!r}) first",
             )
         try:
-            bound = self._bind(sql, name)
+            bound = replace(self._bind(sql, name), backfill=backfill)
         except GinghamError as error:
             raise error.about(f"query {name!r}") from None
         if self._registry is not None:
-            self._registry.put(Registered(name, bound.query.text))
+            self._registry.put(Registered(name, bound.query.text, backfill))
         self._queries[name] = bound
         return name
 
@@ -277,7 +282,7 @@ class Loom:
         for stored in known.values():
             here = self._queries.get(stored.name)
             if here is None:
-                self.add(stored.sql, name=stored.name)
+                self.add(stored.sql, name=stored.name, backfill=stored.backfill)
             elif here.query.text != stored.sql:
                 raise QueryError(
                     f"query {stored.name!r} is another one in the checkpoint",
@@ -286,7 +291,7 @@ class Loom:
                 )
         for name, bound in self._queries.items():
             if name not in known:
-                registry.put(Registered(name, bound.query.text))
+                registry.put(Registered(name, bound.query.text, bound.backfill))
 
     def _run_stream(
         self, stream: str, queries: Sequence[BoundQuery], most_on_driver: int

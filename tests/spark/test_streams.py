@@ -138,3 +138,34 @@ def test_a_restart_goes_on(market: Market, tmp_path: Path):
     for name, sql in QUERIES.items():
         found = market.spark.read.parquet(str(tmp_path / "a" / name)).toArrow()
         assert_same(found, market.expected(name, sql))
+
+
+def test_a_newcomer_is_answered_from_the_log_if_it_asks(market: Market, tmp_path: Path):
+    # Its edges, its cut and its column exist: q1 keeps a minute of them.
+    old = "SELECT count(*) AS n FROM trades WHERE vol > 5 GROUP BY window(ts, '40 s', '10 s')"
+    new = "SELECT count(*) AS n FROM trades WHERE vol > 5 GROUP BY window(ts, '10 s')"
+    other = new.replace("> 5", "> 6")
+    loom = market.loom()
+    loom.add(old, name="q1")
+    joined: dict[str, int] = {}
+
+    def join(batch: gingham.BatchProgress) -> None:
+        if batch.number >= 6 and "filled" not in loom.queries:
+            joined["latest"] = market.watermark(batch.number + 1, delay=0)
+            loom.add(new, name="filled", backfill=True)
+            loom.add(new, name="plain")
+            loom.add(other, name="unknown", backfill=True)
+
+    running = loom.start(checkpoint=str(tmp_path / "c"), sink="memory")
+    running.listen(join)
+    running.process_all_available()
+    running.stop()
+    starts = {n: running.arrow(n)["window_start"].cast(pa.int64()).to_numpy() for n in loom.queries}
+    # q1 needs what lies after the start of its first open window, 40 s before the watermark.
+    assert starts["filled"].min() <= joined["latest"] - 30_000_000
+    assert starts["plain"].min() > joined["latest"]
+    assert starts["unknown"].min() > joined["latest"]
+    for name, sql in (("filled", new), ("plain", new), ("unknown", other)):
+        expected = market.expected(name, sql)
+        whole = expected["window_start"].cast(pa.int64()).to_numpy() >= starts[name].min()
+        assert_same(running.arrow(name), expected.filter(pa.array(whole)))

@@ -73,6 +73,8 @@ class BoundQuery:
     slots: pa.Schema  # window_start, window_end, __key_0, ..., __aggregate_0, ...
     # May it raise in the middle of a run, where it takes all queries down with it?
     fragile: bool = False
+    # Over a stream: is it to be answered for the time before it came, as far as shards allow?
+    backfill: bool = False
 
     @property
     def name(self) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 from gingham.optimizer import optimize
 from gingham.plan.bound import BoundQuery
 from gingham.plan.tree import Codebook, Plan, Standing, Tree
+from gingham.runtime.ages import Ages, aged, known_since
 from gingham.runtime.codec import (
     codebook_from_json,
     codebook_to_json,
@@ -28,6 +29,8 @@ class Epoch:
     number: int
     plan: Plan | None  # None while there are no queries
     born: Mapping[str, int] = field(default_factory=dict)
+    ages: Ages = field(default_factory=dict)
+    backfilled: frozenset[str] = frozenset()  # newcomers that are answered for the time before, too
 
     @property
     def tree(self) -> Tree | None:
@@ -41,15 +44,31 @@ class Epoch:
     def codebook(self) -> Codebook:
         return self.plan.tree.codebook if self.plan else Codebook((), (), ())
 
-    def next(self, stream: str, queries: Sequence[BoundQuery], latest: int) -> Epoch:
-        """The epoch with these queries; this one if they are the same."""
+    def next(
+        self,
+        stream: str,
+        queries: Sequence[BoundQuery],
+        latest: int,
+        floors: Mapping[int, int],
+    ) -> Epoch:
+        """The epoch with these queries; this one if they are the same.
+
+        `floors` tells from which instant on the shards of each grid are kept.
+        """
         texts = {q.name: q.query.text for q in self.queries}
         if texts == {q.name: q.query.text for q in queries}:
             return self
         stayed = {q.name for q in queries if texts.get(q.name) == q.query.text}
         born = {q.name: self.born[q.name] if q.name in stayed else latest for q in queries}
         plan = optimize(stream, queries, standing=self._standing(stayed)) if queries else None
-        return Epoch(self.number + 1, plan, born)
+        if plan is None:
+            return Epoch(self.number + 1, None)
+        tree, ages = plan.tree, aged(plan.tree, self.ages, latest)
+        backfilled = [q for q in tree.queries if q.backfill and q.name not in stayed]
+        for query in backfilled:
+            kept = floors.get(tree.grid_of(query).number, latest + 1)
+            born[query.name] = max(known_since(query, tree, ages), kept - 1)
+        return Epoch(self.number + 1, plan, born, ages, frozenset(q.name for q in backfilled))
 
     def _standing(self, stayed: set[str]) -> Standing:
         if self.plan is None:
@@ -71,6 +90,8 @@ class Epoch:
             ],
             "codebook": codebook_to_json(self.codebook),
             "standing": standing_to_json(self.plan.standing if self.plan else Standing()),
+            "ages": dict(self.ages),
+            "backfilled": sorted(self.backfilled),
         }
 
 
@@ -83,6 +104,8 @@ class StoredEpoch:
     born: Mapping[str, int]
     codebook: Codebook
     standing: Standing
+    ages: Ages
+    backfilled: frozenset[str]
 
     @classmethod
     def from_json(cls, found: dict[str, Any]) -> StoredEpoch:
@@ -92,12 +115,14 @@ class StoredEpoch:
             {q["name"]: q["born"] for q in found["queries"]},
             codebook_from_json(found["codebook"]),
             standing_from_json(found["standing"]),
+            found["ages"],
+            frozenset(found["backfilled"]),
         )
 
     def bound(self, stream: str, queries: Sequence[BoundQuery]) -> Epoch:
         """The epoch again, with its queries bound; another one if its cells are numbered anew."""
         plan = optimize(stream, queries, standing=self.standing) if queries else None
-        again = Epoch(self.number, plan, self.born)
+        again = Epoch(self.number, plan, self.born, self.ages, self.backfilled)
         return again if again.codebook == self.codebook else replace(again, number=self.number + 1)
 
 

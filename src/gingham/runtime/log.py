@@ -35,6 +35,7 @@ class Entry:
     rows: int = 0
     late: int = 0
     timeless: int = 0
+    backfilled: tuple[str, ...] = ()  # queries that it answers for the time before, too
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -42,7 +43,7 @@ class Entry:
     @classmethod
     def from_json(cls, found: dict[str, Any]) -> Entry:
         marks: dict[str, Any] = {name: Marks(**found[name]) for name in ("before", "after")}
-        return cls(**(found | marks))
+        return cls(**(found | marks | {"backfilled": tuple(found["backfilled"])}))
 
 
 START = Entry(-1, -1, -1, Marks(), Marks())

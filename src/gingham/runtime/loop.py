@@ -154,6 +154,7 @@ class StreamLoop:
             batch.rows,
             batch.late,
             batch.timeless,
+            tuple(sorted(epoch.backfilled)) if epoch is not self._epoch else (),
         )
         if epoch.number != self._stored:
             self._log.write_epoch(epoch)
@@ -174,7 +175,7 @@ class StreamLoop:
 
     def _plan(self, before: Marks) -> Epoch:
         wanted = [q for q in self._job.queries() if self._quarantine.get(q.name) != q.query.text]
-        return self._epoch.next(self._job.stream, wanted, before.latest)
+        return self._epoch.next(self._job.stream, wanted, before.latest, self._floors(before))
 
     def _collect(self, df: DataFrame | None, epoch: Epoch, before: Marks) -> tuple[Epoch, Batch]:
         """The batch's shards; queries that bring the job down are left out from then on."""
@@ -200,7 +201,7 @@ class StreamLoop:
                 self._quarantine[query.name] = query.query.text
                 self._query(query.name).error = str(found)
             rest = [q for q in epoch.queries if not q.fragile]
-            sturdy = self._epoch.next(job.stream, rest, before.latest)
+            sturdy = self._epoch.next(job.stream, rest, before.latest, self._floors(before))
             return self._collect(df, sturdy, before)
 
     def _change(self, epoch: Epoch) -> None:
@@ -217,7 +218,14 @@ class StreamLoop:
     def _answer(self, entry: Entry, watch: Stopwatch) -> tuple[dict[str, str], dict[str, int]]:
         """Answer the windows that an entry closes, and deliver them."""
         timing, epoch = self._job.timing, self._epoch
-        due = {q: timing.due(entry.before, entry.after, epoch.born[q.name]) for q in epoch.queries}
+        due = {
+            q: timing.due(
+                Marks() if q.name in entry.backfilled else entry.before,
+                entry.after,
+                epoch.born[q.name],
+            )
+            for q in epoch.queries
+        }
         asked = {q: d for q, d in due.items() if d.open is not None or may_close(q.window, d)}
         failed: dict[str, str] = {}
         slots: dict[str, pa.Table] = {}

@@ -1,0 +1,70 @@
+"""Since when edges, cuts and columns exist without a gap: how far back a newcomer can be answered.
+
+Everything that a plan distinguishes has an age: the latest event time that was seen before it was
+there. Shards of rows after that tell it apart, so a query whose edges, cuts and columns are all old
+is answered from the log as if it had lived then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from gingham.logical.predicate import Axis
+from gingham.plan.bound import BoundQuery
+from gingham.plan.tree import Grid, Tree
+
+Ages = Mapping[str, int]
+
+
+def aged(tree: Tree, before: Ages, latest: int) -> dict[str, int]:
+    """The ages of all that a plan distinguishes; what is new is as old as the latest event."""
+    return {thing: before.get(thing, latest) for thing in _things(tree)}
+
+
+def known_since(query: BoundQuery, tree: Tree, ages: Ages) -> int:
+    """After which event time shards tell the query's rows and windows apart."""
+    grid = tree.grid_of(query)
+    own = {axis.attribute: axis for axis in grid.axes}
+    needed = [ages[_grid(grid)]]
+    for condition in query.conditions:
+        needed += [ages[_axis(grid, own[attribute])] for attribute in condition.attributes]
+        needed += [ages[_cut(grid, own[attribute], cut)] for attribute, cut in condition.cuts]
+    readings = (*query.readings, *query.guards)
+    needed += [ages[_column(c)] for r in readings for p in r.partials for c in p.columns]
+    # An edge also exists where a finer window has it.
+    classes = {c for q in tree.queries for c in q.window.classes}
+    for slide, residue in query.window.classes:
+        covering = [(s, r) for s, r in classes if slide % s == 0 and residue % s == r]
+        needed.append(min(ages[_edge(*c)] for c in covering))
+    return max(needed)
+
+
+def _things(tree: Tree) -> Iterator[str]:
+    for query in tree.queries:
+        yield from (_edge(*c) for c in query.window.classes)
+    yield from (_column(c) for c in tree.columns)
+    for grid in tree.grids:
+        yield _grid(grid)
+        for axis in grid.axes:
+            yield _axis(grid, axis)
+            yield from (_cut(grid, axis, cut) for cut in axis.cuts)
+
+
+def _edge(slide: int, residue: int) -> str:
+    return f"edge {residue} modulo {slide}"
+
+
+def _column(sql: str) -> str:
+    return f"column {sql}"
+
+
+def _grid(grid: Grid) -> str:
+    return f"grid {grid.number}"
+
+
+def _axis(grid: Grid, axis: Axis) -> str:
+    return f"{_grid(grid)} axis {axis.attribute.sql}"
+
+
+def _cut(grid: Grid, axis: Axis, cut: object) -> str:
+    return f"{_axis(grid, axis)} cut {cut!r}"
