@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 
 from gingham.logical.domain import DATE, DOUBLE, INTEGER, STRING, Domain
 from gingham.spark import search
+from gingham.spark.draft import Draft
 from gingham.spark.search import Search, place
 
 _NAN, _INF = math.nan, math.inf
@@ -42,7 +43,7 @@ def test_places(
     looked_for = Search("value", "found", domain, tuple(cuts))
     number = pa.float64() if looked_for.in_doubles and kind == pa.int64() else kind
     df = spark.createDataFrame(pa.table({"value": pa.array(values, kind).cast(number)}))
-    found = place(df, [looked_for]).toArrow()
+    found = place(Draft(df), [looked_for]).made().toArrow()
     ordered = [_order(domain, c / 100 if domain is _DECIMAL else c) for c in cuts]
     for value, interval in zip(found["value"].to_pylist(), found["found"].to_pylist(), strict=True):
         expected = None if value is None else bisect_right(ordered, _order(domain, value))

@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 from gingham.algebra.edges import edges_between, normalized
 from gingham.core import names
 from gingham.plan.slices import Horizon, Slices, horizon, periodic
+from gingham.spark.draft import Draft
 from gingham.spark.shards import number_slices
 
 _DAY = 86_400_000_000
@@ -56,7 +57,7 @@ def _assert_numbered(
     instants: list[int],
 ) -> None:
     df = spark.createDataFrame(pa.table({names.TIME: pa.array(instants, pa.int64())}))
-    table = number_slices(df, slices).select(names.TIME, names.SLICE).toArrow()
+    table = number_slices(Draft(df), slices).select(names.TIME, names.SLICE).made().toArrow()
     found = slices.starts(table[names.SLICE].to_numpy())
     for instant, start in zip(table[names.TIME].to_pylist(), found.tolist(), strict=True):
         assert start <= instant

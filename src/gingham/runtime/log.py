@@ -42,8 +42,9 @@ class Entry:
 
     @classmethod
     def from_json(cls, found: dict[str, Any]) -> Entry:
-        marks: dict[str, Any] = {name: Marks(**found[name]) for name in ("before", "after")}
-        return cls(**(found | marks | {"backfilled": tuple(found["backfilled"])}))
+        parts: dict[str, Any] = {name: Marks(**found[name]) for name in ("before", "after")}
+        parts["backfilled"] = tuple(found["backfilled"])
+        return cls(**(found | parts))
 
 
 START = Entry(-1, -1, -1, Marks(), Marks())

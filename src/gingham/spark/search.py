@@ -15,13 +15,12 @@ from decimal import Decimal
 from typing import Any
 
 from pyspark.ml.feature import Bucketizer
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 
 from gingham.core import names
 from gingham.core.names import quoted
 from gingham.logical.domain import Domain
 from gingham.logical.predicate import Axis
+from gingham.spark.draft import Draft
 
 # Spark's generated method stays small enough for the JIT compiler with so many IFs in it.
 MOST_BRANCHES = 96
@@ -73,7 +72,7 @@ def intervals(axes: Sequence[Axis]) -> list[str]:
     return [f"{_interval(i, axis)} AS {names.interval(i)}" for i, axis in enumerate(axes)]
 
 
-def place(df: DataFrame, wanted: Sequence[Search]) -> DataFrame:
+def place(draft: Draft, wanted: Sequence[Search]) -> Draft:
     """Add the output column of every search; NULL for NULL."""
     few = _few(wanted)
     found = [f"{_branches(s)} AS {s.output}" for s in few]
@@ -81,18 +80,19 @@ def place(df: DataFrame, wanted: Sequence[Search]) -> DataFrame:
     quick = [s for s in many if s.in_doubles]
     if quick:
         finite = [[c for c in _doubles(s) if not math.isnan(c)] for s in quick]
-        df = Bucketizer(
+        bucketizer = Bucketizer(
             splitsArray=[_splits(cuts) for cuts in finite],
             inputCols=[s.column for s in quick],
             outputCols=[f"{s.output}_bucket" for s in quick],
             # NaN gets a bucket of its own after the last; it is greater than every number.
             handleInvalid="keep",
-        ).transform(df)
+        )
+        draft = Draft(bucketizer.transform(draft.made()))
         found += [f"{_bucket(s)} AS {s.output}" for s in quick]
     for search in many:
         if not search.in_doubles:
-            df = _unrolled(df, search)
-    return df.selectExpr("*", *found) if found else df
+            draft = _unrolled(draft, search)
+    return draft.plus(*found)
 
 
 def _few(wanted: Sequence[Search]) -> list[Search]:
@@ -166,19 +166,19 @@ def _doubles(search: Search) -> list[float]:
     return [float(Decimal(c) / scale) if scale > 1 else float(c) for c in search.cuts]
 
 
-def _unrolled(df: DataFrame, search: Search) -> DataFrame:
+def _unrolled(draft: Draft, search: Search) -> Draft:
     """One step of the binary search after the other, each a column that the next one reads."""
     steps = max(1, math.ceil(math.log2(len(search.cuts) + 1)))
     padding = (1 << steps) - 1 - len(search.cuts)
     # Nothing is >= NULL, so what pads the list to a power of two is never passed.
     cuts = ", ".join([*(_literal(search.domain, c) for c in search.cuts), *["NULL"] * padding])
     value, found = quoted(search.column), search.output
-    df = df.withColumn(found, F.expr(f"IF({value} IS NULL, NULL, 0)"))
+    draft = draft.plus(f"IF({value} IS NULL, NULL, 0) AS {found}_{steps}")
     for step in reversed(range(steps)):
-        width = 1 << step
-        passed = f"{value} >= get(array({cuts}), {found} + {width - 1})"
-        df = df.withColumn(found, F.expr(f"{found} + IF({passed}, {width}, 0)"))
-    return df
+        width, before = 1 << step, f"{found}_{step + 1}"
+        passed = f"{value} >= get(array({cuts}), {before} + {width - 1})"
+        draft = draft.plus(f"{before} + IF({passed}, {width}, 0) AS {found}_{step}")
+    return draft.plus(f"{found}_0 AS {found}")
 
 
 def _literal(domain: Domain, cut: Any) -> str:

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 
 import numpy as np
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 
 from gingham.core import names
 from gingham.core.names import quoted
@@ -15,6 +14,7 @@ from gingham.logical.domain import INTEGER
 from gingham.plan.slices import Horizon, Periodic, Slices
 from gingham.plan.tree import Grid, Tree
 from gingham.spark.alone import micros
+from gingham.spark.draft import Draft
 from gingham.spark.search import Search, intervals, place, searches, values
 
 _LONG = 1 << 62
@@ -35,35 +35,32 @@ def shards(
     whose slice is NULL; otherwise such rows are left out, as Spark leaves them out of all windows.
     """
     rows = enriched if watched else enriched.where(f"{quoted(time)} IS NOT NULL")
-    coded = code(rows, tree, slices, time)
     numbers = [names.CODE] if fits_in_one(tree, slices) else [names.SLICE, names.CELL]
     keys = [names.key(i) for i in range(len(tree.keys))]
-    partials = [F.expr(c).alias(names.partial(i)) for i, c in enumerate(tree.columns)]
-    partials += [F.expr(sql).alias(name) for name, sql in (watched or {}).items()]
-    if not partials:  # every query only asks which groups there are
-        return coded.select(*numbers, *keys).distinct()
-    return coded.groupBy(*numbers, *keys).agg(*partials)
+    partials = [f"{c} AS {names.partial(i)}" for i, c in enumerate(tree.columns)]
+    partials += [f"{sql} AS {name}" for name, sql in (watched or {}).items()]
+    # Without partials every query only asks which groups there are.
+    coded = code(rows, tree, slices, time).select(*numbers, *keys, *partials)
+    return coded.made(group_by=", ".join((*numbers, *keys)))
 
 
-def code(rows: DataFrame, tree: Tree, slices: Slices, time: str) -> DataFrame:
+def code(rows: DataFrame, tree: Tree, slices: Slices, time: str) -> Draft:
     """Every row once per grid, with the number of its slice and its cell."""
-    keys = [f"{k} AS {names.key(i)}" for i, k in enumerate(tree.keys)]
-    rows = rows.selectExpr("*", f"{micros(rows, time)} AS {names.TIME}", *keys, *values(tree.axes))
-    rows = number_slices(place(rows, searches(tree.axes)), slices)
-    rows = rows.selectExpr("*", *intervals(tree.axes))
+    keys = {k: names.key(i) for i, k in enumerate(tree.keys)}
+    named = [f"{key} AS {name}" for key, name in keys.items()]
+    instant = f"{micros(rows, time)} AS {names.TIME}"
+    draft = place(Draft(rows).plus(instant, *named, *values(tree.axes)), searches(tree.axes))
+    draft = number_slices(draft, slices).plus(*intervals(tree.axes))
     one = fits_in_one(tree, slices)
     start = f"{names.SLICE} * {tree.cells}L + " if one else ""
     cells = [f"{start}{_cell_in(grid, tree)}" for grid in tree.grids]
     each = f"explode(array({', '.join(cells)}))" if len(cells) > 1 else cells[0]
-    rows = rows.selectExpr("*", f"{each} AS {names.CODE if one else names.CELL}")
-    if len(tree.grids) == 1 or not tree.keys:
-        return rows
+    draft = draft.plus(f"{each} AS {names.CODE if one else names.CELL}")
+    if len(tree.grids) == 1 or not keys:
+        return draft
     cell = cell_of(tree, slices)
-    of_grids = [
-        f"{_key_in_grids(tree, k, i, cell)} AS {names.key(i)}" for i, k in enumerate(tree.keys)
-    ]
-    others = [quoted(c) for c in rows.columns if c not in {names.key(i) for i in range(len(keys))}]
-    return rows.selectExpr(*others, *of_grids)
+    of_grids = [f"{_key_in_grids(tree, k, name, cell)} AS {name}" for k, name in keys.items()]
+    return draft.select(f"* EXCEPT ({', '.join(keys.values())})", *of_grids)
 
 
 def fits_in_one(tree: Tree, slices: Slices) -> bool:
@@ -76,26 +73,26 @@ def cell_of(tree: Tree, slices: Slices) -> str:
     return f"pmod({names.CODE}, {tree.cells}L)" if fits_in_one(tree, slices) else names.CELL
 
 
-def number_slices(df: DataFrame, slices: Slices) -> DataFrame:
+def number_slices(draft: Draft, slices: Slices) -> Draft:
     """Add `__slice`."""
     time = names.TIME
     match slices:
         case Periodic(period, (edge,)):
-            return df.withColumn(names.SLICE, F.expr(_floor_div(f"{time} - {edge}L", period)))
+            number = _floor_div(f"{time} - {edge}L", period)
         case Periodic(period, edges):
             # Before a period's first edge there is the last slice of the period before.
             before = 0 if edges[0] == 0 else 1
             borders = (*([0] * before), *edges, period)
-            df, found = _place(df, f"pmod({time}, {period}L)", borders, slices.pane)
+            draft, found = _place(draft, f"pmod({time}, {period}L)", borders, slices.pane)
             number = f"{_floor_div(time, period)} * {len(edges)}L + {found} - {1 + before}"
-            return df.withColumn(names.SLICE, F.expr(number))
         case Horizon(edges, pane, origin):
-            df, found = _place(df, time, edges, pane)
+            draft, found = _place(draft, time, edges, pane)
             beyond = f"2L * {_floor_div(f'{time} - {origin}L', pane)} + 1"
-            return df.withColumn(names.SLICE, F.expr(f"coalesce(2L * ({found} - 1), {beyond})"))
+            number = f"coalesce(2L * ({found} - 1), {beyond})"
+    return draft.plus(f"{number} AS {names.SLICE}")
 
 
-def _place(df: DataFrame, value: str, edges: tuple[int, ...], pane: int) -> tuple[DataFrame, str]:
+def _place(draft: Draft, value: str, edges: tuple[int, ...], pane: int) -> tuple[Draft, str]:
     """How many edges are <= the value, as SQL; NULL before the first and after the last.
 
     Edges lie on borders of panes, so the pane's number leads to the place in one step, unless
@@ -109,13 +106,11 @@ def _place(df: DataFrame, value: str, edges: tuple[int, ...], pane: int) -> tupl
         # JSON is how Spark reads a long list of constants fastest.
         table = f"from_json('{json.dumps(places.tolist())}', 'array<int>')"
         inside = f"{value} >= {first}L AND {value} < {last}L"
-        return (
-            df,
-            f"IF({inside}, get({table}, CAST(({value} - {first}L) DIV {pane}L AS INT)), NULL)",
-        )
-    df = df.withColumn("__instant", F.expr(f"CAST({value} AS DOUBLE)"))
-    df = place(df, [Search("__instant", "__found", INTEGER, edges)])
-    return df, f"IF(__found BETWEEN 1 AND {len(edges) - 1}, __found, NULL)"
+        number = f"CAST(({value} - {first}L) DIV {pane}L AS INT)"
+        return draft, f"IF({inside}, get({table}, {number}), NULL)"
+    draft = draft.plus(f"CAST({value} AS DOUBLE) AS __double")
+    draft = place(draft, [Search("__double", "__found", INTEGER, edges)])
+    return draft, f"IF(__found BETWEEN 1 AND {len(edges) - 1}, __found, NULL)"
 
 
 def _floor_div(value: str, divisor: int) -> str:
@@ -131,12 +126,12 @@ def _cell_in(grid: Grid, tree: Tree) -> str:
     return f"{number} + {grid.offset}L"
 
 
-def _key_in_grids(tree: Tree, key: str, position: int, cell: str) -> str:
+def _key_in_grids(tree: Tree, key: str, name: str, cell: str) -> str:
     """The key where the row stands for a grid with that key, NULL for other grids."""
     grids = [grid for grid in tree.grids if key in grid.keys]
     if len(grids) == len(tree.grids):
-        return names.key(position)
+        return name
     spans = " OR ".join(
         f"{cell} BETWEEN {grid.offset}L AND {grid.offset + grid.cells - 1}L" for grid in grids
     )
-    return f"IF({spans}, {names.key(position)}, NULL)"
+    return f"IF({spans}, {name}, NULL)"
