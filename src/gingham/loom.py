@@ -184,9 +184,18 @@ class Loom:
         return optimize(source.info.name, own)
 
     def explain(self, stream: str | None = None) -> str:
-        """The plan as text: what is shared, by whom, and why something is not."""
+        """The plan as text: what is shared, by whom, and why something is not.
+
+        While a stream runs, that is the plan of its last batch.
+        """
         streams = [stream] if stream else sorted({q.query.stream for q in self._queries.values()})
-        return "\n".join(explain(self.plan(s)) for s in streams)
+        return "\n".join(self._explained(s) for s in streams)
+
+    def _explained(self, stream: str) -> str:
+        epoch = self._running.epochs.get(stream) if self._running is not None else None
+        if epoch is None or epoch.plan is None:
+            return explain(self.plan(stream))
+        return f"epoch {epoch.number} of\n{explain(epoch.plan)}"
 
     def run(self, *, most_on_driver: int = MOST_SHARDS_ON_DRIVER) -> Answers:
         """Answer every query over static DataFrames, each stream in one pass."""

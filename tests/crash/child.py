@@ -60,6 +60,8 @@ def main(folder: Path, *how: str) -> None:
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.sql.shuffle.partitions", "2")
         .config("spark.ui.enabled", "false")
+        # A short life: compiling well takes longer than it saves.
+        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
         .config("spark.log.level", "OFF")
         .getOrCreate()
     )

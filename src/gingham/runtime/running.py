@@ -14,6 +14,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.streaming import StreamingQuery
 
 from gingham.core.errors import AnswerError, GinghamError
+from gingham.runtime.epoch import Epoch
 from gingham.runtime.loop import Listener, StreamLoop
 from gingham.runtime.progress import StreamProgress
 from gingham.runtime.sinks import MemorySink, Sink
@@ -50,6 +51,11 @@ class Running:
     def streaming(self) -> Mapping[str, StreamingQuery]:
         """Spark's own handle of each stream."""
         return {name: query for name, (query, _) in self._streams.items()}
+
+    @property
+    def epochs(self) -> Mapping[str, Epoch]:
+        """What each stream ran in its last batch."""
+        return {name: loop.epoch for name, (_, loop) in self._streams.items()}
 
     def progress(self) -> Mapping[str, StreamProgress]:
         """What each stream has done since it was started."""

@@ -1,0 +1,83 @@
+"""A workload file that is run as a stream, and edited meanwhile."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from gingham.cli.live import Edits
+from gingham.cli.load import load
+from gingham.cli.outline import Problems
+from gingham.cli.workload import read
+from gingham.loom import Loom
+from gingham.testing.replay import SCHEMA
+
+STREAM = f"{{name: trades, path: trades, time: ts, schema: '{SCHEMA}', "
+COUNT = "SELECT count(*) AS n FROM trades GROUP BY window(ts, '5 seconds')"
+
+
+class File:
+    """A workload file, and the loom that follows it."""
+
+    def __init__(self, spark: SparkSession, folder: Path) -> None:
+        (folder / "trades").mkdir()
+        self.path, self._edits = folder / "market.yaml", 0
+        self.write(a=COUNT)
+        workload, problems = read(self.path)
+        self.loom: Loom = load(workload, problems, spark)
+        problems.raise_any()
+        self.edits = Edits(self.path, workload, self.loom)
+
+    def write(
+        self, stream: str = "checkpoint: state, watermark: 5 seconds}", **queries: str
+    ) -> None:
+        listed = "".join(f"  {name}: {sql}\n" for name, sql in queries.items())
+        self.path.write_text(f"stream: {STREAM}{stream}\nqueries:\n{listed}")
+        self._edits += 1
+        os.utime(self.path, (self._edits, self._edits))
+
+
+@pytest.fixture
+def file(spark: SparkSession, tmp_path: Path) -> File:
+    return File(spark, tmp_path)
+
+
+def test_a_query_in_the_file_joins_and_one_that_is_gone_leaves(file: File):
+    assert file.loom.queries == ("a",)
+    file.write(b=COUNT, c=COUNT)
+    file.edits.look()
+    assert file.loom.queries == ("b", "c")
+    assert file.edits.said == "2 queries joined, 1 left"
+
+
+def test_a_query_that_only_moved_in_the_file_stays_the_same(file: File):
+    before = file.loom.plan().tree.queries[0].query
+    file.write(first=COUNT, a=COUNT)
+    file.edits.look()
+    assert before in [q.query for q in file.loom.plan().tree.queries]
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"a": COUNT, "b": "SELECT nonsense FROM trades GROUP BY window(ts, '5 s')"},
+        {"b": COUNT, "c": "SELECT"},
+        {"stream": "checkpoint: elsewhere, watermark: 5 seconds}", "b": COUNT},
+    ],
+)
+def test_a_bad_edit_is_refused_whole(file: File, bad: dict[str, str]):
+    file.write(**bad)
+    file.edits.look()
+    assert file.loom.queries == ("a",)
+    assert "refused" in file.edits.said
+
+
+def test_a_checkpoint_needs_a_watermark(tmp_path: Path):
+    path = tmp_path / "market.yaml"
+    path.write_text(f"stream: {STREAM}checkpoint: state}}\nqueries: {{a: '{COUNT[:10]}'}}\n")
+    _, problems = read(path)
+    assert isinstance(problems, Problems)
+    assert any("without a watermark" in error.what for error in problems.errors)
