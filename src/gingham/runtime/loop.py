@@ -174,7 +174,11 @@ class StreamLoop:
         self._report(entry, batch, failed, counts, watch)
 
     def _plan(self, before: Marks) -> Epoch:
-        wanted = [q for q in self._job.queries() if self._quarantine.get(q.name) != q.query.text]
+        registered = self._job.queries()
+        # Whoever was removed may be added again, mended or not.
+        for name in self._quarantine.keys() - {q.name for q in registered}:
+            del self._quarantine[name]
+        wanted = [q for q in registered if self._quarantine.get(q.name) != q.query.text]
         return self._epoch.next(self._job.stream, wanted, before.latest, self._floors(before))
 
     def _collect(self, df: DataFrame | None, epoch: Epoch, before: Marks) -> tuple[Epoch, Batch]:
