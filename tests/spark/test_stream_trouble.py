@@ -184,6 +184,20 @@ def test_a_function_that_raises_is_left_out(stream: Stream, spark: SparkSession)
     assert "ZeroDivisionError" in (running.progress()["trades"].queries["bad"].error or "")
 
 
+def test_a_listener_may_ask_for_the_progress(stream: Stream):
+    stream.write(batch(1, 2), batch(16))
+    loom = stream.loom(count=COUNT)
+    seen: list[int] = []
+    running = loom.start(checkpoint=str(stream.folder / "c"), sink="memory")
+    running.listen(lambda _: seen.append(running.progress()["trades"].rows))
+    stream.write(batch(30))
+    deadline = time.monotonic() + 60
+    while 4 not in seen and time.monotonic() < deadline:
+        time.sleep(0.1)
+    running.stop()
+    assert 4 in seen
+
+
 def test_a_removed_query_leaves(stream: Stream):
     stream.write(batch(1, 2), batch(16))
     loom = stream.loom(count=COUNT, other=COUNT)

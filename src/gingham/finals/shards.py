@@ -37,6 +37,18 @@ def located(table: pa.Table, tree: Tree, slices: Slices) -> pa.Table:
     return table.append_column(names.CELL, pa.array(cells))
 
 
+def no_shards(tree: Tree | None = None) -> pa.Table:
+    """No shards, with the columns of a tree; their types come from wherever there are shards."""
+    empty = pa.array([], pa.int64())
+    table = pa.table({names.INSTANT: empty, names.CELL: empty})
+    if tree is None:
+        return table
+    columns = [names.key(i) for i in range(len(tree.keys))]
+    for name in (*columns, *(names.partial(i) for i in range(len(tree.columns)))):
+        table = table.append_column(name, pa.nulls(0))
+    return table
+
+
 class ShardTable:
     """Shards of a tree: one row per instant, cell and group, or several that are yet to merge.
 

@@ -91,7 +91,6 @@ class Epoch:
             "codebook": codebook_to_json(self.codebook),
             "standing": standing_to_json(self.plan.standing if self.plan else Standing()),
             "ages": dict(self.ages),
-            "backfilled": sorted(self.backfilled),
         }
 
 
@@ -105,7 +104,6 @@ class StoredEpoch:
     codebook: Codebook
     standing: Standing
     ages: Ages
-    backfilled: frozenset[str]
 
     @classmethod
     def from_json(cls, found: dict[str, Any]) -> StoredEpoch:
@@ -116,13 +114,12 @@ class StoredEpoch:
             codebook_from_json(found["codebook"]),
             standing_from_json(found["standing"]),
             found["ages"],
-            frozenset(found["backfilled"]),
         )
 
     def bound(self, stream: str, queries: Sequence[BoundQuery]) -> Epoch:
         """The epoch again, with its queries bound; another one if its cells are numbered anew."""
         plan = optimize(stream, queries, standing=self.standing) if queries else None
-        again = Epoch(self.number, plan, self.born, self.ages, self.backfilled)
+        again = Epoch(self.number, plan, self.born, self.ages)
         return again if again.codebook == self.codebook else replace(again, number=self.number + 1)
 
 

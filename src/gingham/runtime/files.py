@@ -59,11 +59,6 @@ class Files:
         if self.exists(name):
             self._system.delete_file(f"{self._root}/{name}")
 
-    def delete_folder(self, name: str) -> None:
-        """Remove a folder with everything in it, if it is still there."""
-        if self.exists(name):
-            self._system.delete_dir(f"{self._root}/{name}")
-
     @property
     def _atomic(self) -> bool:
         return not isinstance(self._system, fs.LocalFileSystem | fs.HadoopFileSystem)

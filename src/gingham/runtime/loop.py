@@ -21,8 +21,10 @@ from pyspark.sql import DataFrame, SparkSession
 
 from gingham.core import names
 from gingham.core.errors import GinghamError
+from gingham.core.stopwatch import Stopwatch
 from gingham.finals.answer import Cells, answer
 from gingham.finals.recode import recode
+from gingham.finals.shards import no_shards
 from gingham.plan.bound import BoundQuery
 from gingham.runtime.clock import Marks, Timing, may_close
 from gingham.runtime.delivery import Delivery
@@ -74,7 +76,7 @@ class StreamLoop:
         self._cells = Cells()
         self._matched = np.zeros(0, dtype=np.int64)
         self._quarantine: dict[str, str] = {}  # queries that brought a batch down, by their text
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a listener may ask for the progress
         self.progress = StreamProgress(job.stream)
         self.error: GinghamError | None = None  # what stopped the stream
 
@@ -215,7 +217,8 @@ class StreamLoop:
         gone = {q.name for q in self._epoch.queries} - {q.name for q in epoch.queries}
         for name in gone:
             self._delivery.forget(name)
-            self.progress.queries.pop(name, None) if name not in self._quarantine else None
+            if name not in self._quarantine:  # else it is still to be seen why it left
+                self.progress.queries.pop(name, None)
         self._epoch = epoch
         self._cells = Cells()
 
@@ -346,21 +349,5 @@ class StreamLoop:
             listener(total.last)
 
 
-class Stopwatch:
-    """Seconds by the name of what they were spent on."""
-
-    def __init__(self) -> None:
-        self.laps: dict[str, float] = {}
-        self._last = time.perf_counter()
-
-    def lap(self, name: str) -> None:
-        now = time.perf_counter()
-        self.laps[name] = self.laps.get(name, 0.0) + now - self._last
-        self._last = now
-
-
 def _no_rows() -> Batch:
-    empty = pa.table(
-        {names.INSTANT: pa.array([], pa.int64()), names.CELL: pa.array([], pa.int64())}
-    )
-    return Batch(empty, 0, 0, 0, Marks().latest, np.zeros(0, dtype=np.int64))
+    return Batch(no_shards(), 0, 0, 0, Marks().latest, np.zeros(0, dtype=np.int64))

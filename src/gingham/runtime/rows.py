@@ -9,7 +9,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from gingham.core import names
-from gingham.finals.shards import located
+from gingham.finals.shards import located, no_shards
 from gingham.finals.windows import NEVER
 from gingham.plan.slices import Slices, horizon, periodic
 from gingham.plan.tree import Plan, Tree
@@ -90,7 +90,7 @@ def _only_counted(df: DataFrame, time: str, watched: dict[str, str]) -> Batch:
     table = timed.selectExpr(*counted, f"count_if({names.TIME} IS NULL) AS timeless").toArrow()
     timeless = _sum(table["timeless"])
     return Batch(
-        pa.table({names.INSTANT: pa.array([], pa.int64()), names.CELL: pa.array([], pa.int64())}),
+        no_shards(),
         _sum(table[names.ROWS]) - timeless,
         _sum(table[names.LATE]),
         timeless,

@@ -10,7 +10,7 @@ import pyarrow as pa
 from gingham.core import names
 from gingham.finals.condense import condense
 from gingham.finals.recode import recode
-from gingham.finals.shards import ShardTable
+from gingham.finals.shards import ShardTable, no_shards
 from gingham.plan.tree import Codebook, Tree
 
 # Shards that may be the same are merged when there are this many times more than after the last.
@@ -34,7 +34,7 @@ class State:
     def table(self) -> pa.Table:
         """All shards, in the cells and columns of the last plan."""
         parts = [t for t in (self._table, self._fresh) if t is not None]
-        return pa.concat_tables(parts, promote_options="default") if parts else _nothing()
+        return pa.concat_tables(parts, promote_options="default") if parts else no_shards()
 
     def add(self, table: pa.Table, codebook: Codebook) -> None:
         """Put in the shards of one batch, made by this plan."""
@@ -56,8 +56,8 @@ class State:
                 parts.append(kept)
                 fresh.append(np.full(kept.num_rows, is_fresh))
         if not parts:
-            return ShardTable(_nothing_of(tree), tree, np.zeros(0, dtype=bool))
-        table = pa.concat_tables([*parts, _nothing_of(tree)], promote_options="default")
+            return ShardTable(no_shards(tree), tree, np.zeros(0, dtype=bool))
+        table = pa.concat_tables([*parts, no_shards(tree)], promote_options="default")
         return ShardTable(table, tree, np.concatenate(fresh))
 
     def prune(self, floors: Mapping[int, int], tree: Tree | None) -> None:
@@ -76,20 +76,3 @@ class State:
             table = condense(table, tree)
             self._merged = table.num_rows
         self._table, self._fresh = table, None
-
-
-def _nothing() -> pa.Table:
-    return pa.table({names.INSTANT: pa.array([], pa.int64()), names.CELL: pa.array([], pa.int64())})
-
-
-def _nothing_of(tree: Tree) -> pa.Table:
-    """No shards, but all columns; their types come from wherever there are shards."""
-    columns = [names.key(i) for i in range(len(tree.keys))]
-    columns += [names.partial(i) for i in range(len(tree.columns))]
-    return pa.table(
-        {
-            names.INSTANT: pa.array([], pa.int64()),
-            names.CELL: pa.array([], pa.int64()),
-            **{name: pa.nulls(0) for name in columns},
-        }
-    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Mapping
 
 import pyarrow as pa
@@ -11,6 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from gingham.core.errors import GinghamError
+from gingham.core.stopwatch import Stopwatch
 from gingham.finals.answer import Cells, answer
 from gingham.finals.shards import ShardTable, located
 from gingham.plan.bound import BoundQuery
@@ -38,7 +38,7 @@ def run(
 
     `around` finds an instant at which there is data; it is asked only if edges must be listed.
     """
-    tree, watch = plan.tree, _Stopwatch()
+    tree, watch = plan.tree, Stopwatch()
     slices = periodic(tree.classes) or horizon(tree.classes, around())
     watch.lap("slices")
     made = shards(enriched, tree, slices, event_time)
@@ -128,14 +128,3 @@ def _without(made: DataFrame, far: frozenset[Grid], tree: Tree, slices: Slices) 
 
 def _nothing() -> None:
     pass
-
-
-class _Stopwatch:
-    def __init__(self) -> None:
-        self.laps: dict[str, float] = {}
-        self._last = time.perf_counter()
-
-    def lap(self, name: str) -> None:
-        now = time.perf_counter()
-        self.laps[name] = now - self._last
-        self._last = now
