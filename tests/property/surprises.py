@@ -44,6 +44,8 @@ ROWS: list[dict[str, Any]] = [
         "day": date(2024, 3, 1),
     },
     {"ts": NOW, "i": -(2**31), "b": -(2**63), "d": nan, "f": inf, "m": Decimal("-0.01"), "s": "é"},
+    {"ts": NOW, "w": Decimal("-99999999999999999999999999.9999")},
+    {"ts": NOW, "w": Decimal("1234567890123456789012345678901234.5678")},
     {"ts": NOW},
 ]
 SURPRISES = (
@@ -56,6 +58,11 @@ SURPRISES = (
     "w < 0.12349",
     "w IN (0.12354)",
     "w BETWEEN 0.12351 AND 0.12352",
+    # More than the 28 digits to which Python rounds.
+    "w = -99999999999999999999999999.9999125",
+    "w <= -99999999999999999999999999.9999",
+    "w = 1234567890123456789012345678901234.5678",
+    "w < CAST('1234567890123456789012345678901234.5678' AS DECIMAL(38, 4))",
     # Compared as doubles: 2^53 + 1 is not one. In a list, one double makes all of them doubles.
     "b = 9007199254740992D",
     "b = 9007199254740992",

@@ -7,7 +7,6 @@ can only merge needs nothing more.
 
 from __future__ import annotations
 
-import decimal
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, cast
@@ -15,6 +14,8 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+
+from gingham.core.decimals import shifted
 
 Array = npt.NDArray[Any]
 Index = npt.NDArray[np.int64]
@@ -158,8 +159,7 @@ def to_numpy(column: pa.Array, identity: Any) -> tuple[Array, npt.NDArray[np.boo
 def stored(values: Array, seen: npt.NDArray[np.bool_], kind: pa.DataType) -> pa.Array:
     """The inverse of `to_numpy`."""
     if pa.types.is_decimal(kind):
-        with decimal.localcontext(prec=80):
-            scaled = [decimal.Decimal(int(v)).scaleb(-kind.scale) for v in values]
+        scaled = [shifted(int(v), -kind.scale) for v in values]
         return pa.array(scaled, type=kind, mask=~seen)
     return pa.array(values, mask=~seen).cast(kind)
 

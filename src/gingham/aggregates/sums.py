@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import decimal
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -13,6 +12,7 @@ import pyarrow as pa
 from gingham.aggregates.base import Aggregate, Partial
 from gingham.aggregates.counts import ADD_INTEGERS, counted
 from gingham.aggregates.monoid import Array, Elementwise, State, stored, to_numpy
+from gingham.core.decimals import shifted
 from gingham.core.errors import AnswerError, QueryError
 
 ADD_DOUBLES = Elementwise(np.add, 0.0)
@@ -119,11 +119,10 @@ def decimals(aggregate: Aggregate, values: Array, seen: npt.NDArray[np.bool_]) -
     fits = np.array([abs(v) < limit for v in values], dtype=bool)
     if aggregate.call.ansi and not (fits | ~seen).all():
         raise overflow(aggregate)
-    with decimal.localcontext(prec=80):
-        scaled = [
-            decimal.Decimal(int(v)).scaleb(-result.scale) if s and f else None
-            for v, s, f in zip(values, seen, fits, strict=True)
-        ]
+    scaled = [
+        shifted(int(v), -result.scale) if s and f else None
+        for v, s, f in zip(values, seen, fits, strict=True)
+    ]
     return pa.array(scaled, type=result)
 
 

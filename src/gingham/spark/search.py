@@ -11,12 +11,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import Any
 
 from pyspark.ml.feature import Bucketizer
 
 from gingham.core import names
+from gingham.core.decimals import shifted
 from gingham.core.names import quoted
 from gingham.logical.domain import Domain
 from gingham.logical.predicate import Axis
@@ -163,7 +163,7 @@ def _interval(position: int, axis: Axis) -> str:
 
 def _doubles(search: Search) -> list[float]:
     scale = 10**search.domain.scale if search.domain.kind == "decimal" else 1
-    return [float(Decimal(c) / scale) if scale > 1 else float(c) for c in search.cuts]
+    return [c / scale if scale > 1 else float(c) for c in search.cuts]
 
 
 def _unrolled(draft: Draft, search: Search) -> Draft:
@@ -187,7 +187,7 @@ def _literal(domain: Domain, cut: Any) -> str:
             escaped = cut.replace("\\", "\\\\").replace("'", "\\'").replace("\x00", "\\u0000")
             return f"'{escaped}'"
         case "decimal":
-            return f"CAST('{Decimal(cut).scaleb(-domain.scale):f}' AS DECIMAL(38, {domain.scale}))"
+            return f"CAST('{shifted(cut, -domain.scale):f}' AS DECIMAL(38, {domain.scale}))"
         case "double":
             return f"CAST('{_double_text(cut)}' AS DOUBLE)"
         case _:

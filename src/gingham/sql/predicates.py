@@ -8,6 +8,7 @@ from decimal import Decimal
 
 from sqlglot import exp
 
+from gingham.core.decimals import shifted
 from gingham.logical.domain import Constant
 from gingham.logical.predicate import (
     Always,
@@ -92,7 +93,7 @@ def to_constant(node: exp.Expr) -> Constant | None:
             inner = to_constant(node.this)
             if inner is None or inner.kind not in ("integer", "decimal", "double"):
                 return None
-            return Constant(inner.kind, -inner.value)
+            return Constant(inner.kind, _negative(inner.value))
         case exp.Cast():
             return _cast(node)
         case _:
@@ -138,6 +139,11 @@ def _is(node: exp.Is) -> Predicate:
     return Truth(write(node))
 
 
+def _negative(value: float | Decimal) -> float | Decimal:
+    # Minus rounds a decimal to 28 digits.
+    return value.copy_negate() if isinstance(value, Decimal) else -value
+
+
 def _number(text: str) -> Constant:
     if re.search("[eE]", text):
         return Constant("double", float(text))
@@ -169,8 +175,8 @@ def _decimal(kind: exp.DataType, text: str) -> Constant | None:
     if len(limits) != 2 or not re.fullmatch(r"-?\d+(\.\d+)?", text):
         return None
     value = Decimal(text)
-    scaled = value.scaleb(limits[1])
-    exact = scaled == scaled.to_integral_value() and abs(scaled) < 10 ** limits[0]
+    scaled = shifted(value, limits[1])
+    exact = scaled == int(scaled) and abs(int(scaled)) < 10 ** limits[0]
     return Constant("decimal", value) if exact else None
 
 
