@@ -10,7 +10,7 @@ import click
 from gingham.core.errors import GinghamError
 
 # Each is a module of gingham.bench with a function `run`.
-BENCHES = ("share", "stream")
+BENCHES = ("share", "stream", "endure")
 
 _FILE = click.argument("file", type=click.Path(path_type=Path))
 
@@ -125,7 +125,7 @@ def run(
 def bench(
     name: str, json_path: str | None, plot_path: str | None, rows: int | None, *, quick: bool
 ) -> None:
-    """Measure sharing against the ways to do without it; NAME is share or stream."""
+    """Measure sharing against the ways to do without it; NAME is share, stream or endure."""
     if name not in BENCHES:
         raise GinghamError(
             f"there is no benchmark {name!r}", "its name is none of ours", ", ".join(BENCHES)
@@ -140,10 +140,9 @@ def bench(
         )
     from gingham.cli.start import start
 
-    options = {} if rows is None else {"rows": rows}
-    import_module(f"gingham.bench.{name}").run(
-        quick=quick, json_path=json_path, plot_path=plot_path, spark=start(), **options
-    )
+    given = {"rows": rows, "json_path": json_path, "plot_path": plot_path}
+    options = {option: value for option, value in given.items() if value is not None}
+    import_module(f"gingham.bench.{name}").run(quick=quick, spark=start(), **options)
 
 
 def main() -> None:

@@ -25,13 +25,14 @@ from gingham.core.stopwatch import Stopwatch
 from gingham.finals.answer import Cells, answer
 from gingham.finals.recode import recode
 from gingham.finals.shards import no_shards
+from gingham.finals.windows import NEVER
 from gingham.plan.bound import BoundQuery
 from gingham.runtime.clock import Marks, Timing, may_close
 from gingham.runtime.delivery import Delivery
 from gingham.runtime.epoch import NO_EPOCH, Epoch
 from gingham.runtime.log import START, Entry, Log
 from gingham.runtime.progress import BatchProgress, QueryProgress, StreamProgress, instant
-from gingham.runtime.rows import FEW_ROWS, Batch, collect
+from gingham.runtime.rows import FEW_ROWS, Batch, Near, collect
 from gingham.runtime.state import State
 from gingham.spark.answers import finished
 from gingham.spark.check import failed_job
@@ -39,6 +40,8 @@ from gingham.spark.enrich import Lookups
 
 # So many entries are kept before they are replaced by a snapshot.
 ENTRIES = 20
+# A batch is expected to reach up to so many times as far into the future as the last one did.
+_FARTHER = 4
 
 Bind = Callable[[str, str], BoundQuery]
 Listener = Callable[[BatchProgress], object]
@@ -195,7 +198,7 @@ class StreamLoop:
                 job.lookups,
                 job.time,
                 before.watermark,
-                before.latest,
+                self._near,
                 few=self._few,
             )
         except (PySparkException, Py4JError) as error:
@@ -209,6 +212,14 @@ class StreamLoop:
             rest = [q for q in epoch.queries if not q.fragile]
             sturdy = self._epoch.next(job.stream, rest, before.latest, self._floors(before))
             return self._collect(df, sturdy, before)
+
+    @property
+    def _near(self) -> Near | None:
+        """Where the next rows are expected: not much farther on than the last ones were."""
+        before, after = self._last.before.latest, self._last.after.latest
+        if after == NEVER:
+            return None
+        return Near(after, None if before == NEVER else _FARTHER * (after - before))
 
     def _change(self, epoch: Epoch) -> None:
         if epoch is self._epoch:

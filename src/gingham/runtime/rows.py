@@ -35,17 +35,25 @@ class Batch:
     cells: np.ndarray  # rows in each cell
 
 
+@dataclass(frozen=True, slots=True)
+class Near:
+    """An instant, and how far from it most rows of a batch lie."""
+
+    instant: int
+    reach: int | None = None
+
+
 def collect(
     df: DataFrame,
     plan: Plan | None,
     lookups: Lookups,
     time: str,
     watermark: int,
-    around: int,
+    near: Near | None,
     *,
     few: bool,
 ) -> Batch:
-    """Code and group the rows of a batch; `around` is a time near which they are expected."""
+    """Code and group the rows of a batch; `near` tells when they are expected, if anything does."""
     watched = {
         names.ROWS: "count(1)",
         names.LATE: f"count_if({names.TIME} < {watermark}L)",
@@ -54,9 +62,10 @@ def collect(
     if plan is None:
         return _only_counted(df, time, watched)
     tree = plan.tree
-    slices = periodic(tree.classes) or horizon(
-        tree.classes, first_instant(df, time) if around == NEVER else around
-    )
+    slices = periodic(tree.classes)
+    if slices is None:
+        near = near or Near(first_instant(df, time))
+        slices = horizon(tree.classes, near.instant, near.reach)
     enriched = lookups.enrich(df, plan.joins, plan.columns)
     if few:
         enriched = enriched.coalesce(1)
