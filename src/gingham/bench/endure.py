@@ -16,7 +16,9 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -163,8 +165,7 @@ def _resident() -> int:
 
 def _heap(spark: SparkSession) -> int:
     """Bytes that the JVM cannot free: what is left where it keeps old objects, after it looked."""
-    jvm = spark.sparkContext._jvm  # noqa: SLF001  (there is no other way to the JVM's own figures)
-    assert jvm is not None
+    jvm: Any = spark.sparkContext._jvm  # noqa: SLF001  (only the JVM knows)
     jvm.java.lang.System.gc()
     memory = jvm.java.lang.management.ManagementFactory.getMemoryMXBean()
     return int(memory.getHeapMemoryUsage().getUsed())
@@ -193,7 +194,7 @@ def _compare(
         )
 
 
-def _by_end(table: pa.Table) -> dict[object, float]:
+def _by_end(table: pa.Table) -> dict[datetime, float]:
     ends = table["window_end"].cast(pa.timestamp("us", tz="UTC")).to_pylist()
     return dict(zip(ends, table["value"].to_pylist(), strict=True))
 

@@ -11,6 +11,7 @@ CELL = "__cell"  # a cell of some grid, numbered over all grids of the tree
 CODE = "__code"  # slice and cell in one long, the key that shards are grouped by
 MATCHED = "__matched"  # after a table's name: whether a lookup found a row
 INSTANT = "__instant"  # where a shard's slice begins, in microseconds
+FRESH = "__fresh"  # whether a shard is of the last batch
 ROWS = "__rows"  # how many rows a shard is made of
 LATE = "__late"  # how many of them came after the watermark had passed them
 LATEST = "__latest"  # the event time of the last of them

@@ -49,6 +49,14 @@ def no_shards(tree: Tree | None = None) -> pa.Table:
     return table
 
 
+def shards_in(table: pa.Table, tree: Tree) -> dict[Grid, int]:
+    """How many shards each grid has."""
+    offsets = np.array([grid.offset for grid in tree.grids])
+    places = np.searchsorted(offsets, _integers(table[names.CELL]), side="right") - 1
+    counts = np.bincount(places, minlength=len(offsets))
+    return dict(zip(tree.grids, counts.tolist(), strict=True))
+
+
 class ShardTable:
     """Shards of a tree: one row per instant, cell and group, or several that are yet to merge.
 

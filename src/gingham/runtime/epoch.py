@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gingham.optimizer import optimize
 from gingham.plan.bound import BoundQuery
-from gingham.plan.tree import Codebook, Plan, Standing, Tree
+from gingham.plan.tree import Codebook, Grid, Plan, Standing, Tree
 from gingham.runtime.ages import Ages, aged, known_since
 from gingham.runtime.codec import (
     codebook_from_json,
@@ -31,6 +31,7 @@ class Epoch:
     born: Mapping[str, int] = field(default_factory=dict)
     ages: Ages = field(default_factory=dict)
     backfilled: frozenset[str] = frozenset()  # newcomers that are answered for the time before, too
+    far: frozenset[int] = frozenset()  # the numbers of grids whose shards stay with the executors
 
     @property
     def tree(self) -> Tree | None:
@@ -43,6 +44,11 @@ class Epoch:
     @property
     def codebook(self) -> Codebook:
         return self.plan.tree.codebook if self.plan else Codebook((), (), ())
+
+    def is_far(self, query: BoundQuery) -> bool:
+        """Whether the query's shards stay with the executors."""
+        tree = self.tree
+        return bool(self.far) and tree is not None and tree.grid_of(query).number in self.far
 
     def next(
         self,
@@ -68,7 +74,19 @@ class Epoch:
         for query in backfilled:
             kept = floors.get(tree.grid_of(query).number, latest + 1)
             born[query.name] = max(known_since(query, tree, ages), kept - 1)
-        return Epoch(self.number + 1, plan, born, ages, frozenset(q.name for q in backfilled))
+        return Epoch(
+            self.number + 1,
+            plan,
+            born,
+            ages,
+            frozenset(q.name for q in backfilled),
+            self.far & {grid.number for grid in tree.grids},
+        )
+
+    def moved_away(self, grids: Iterable[Grid]) -> Epoch:
+        """The epoch after some grids have become too large for the driver; this one if none has."""
+        far = self.far.union(grid.number for grid in grids)
+        return self if far == self.far else replace(self, number=self.number + 1, far=far)
 
     def _standing(self, stayed: set[str]) -> Standing:
         if self.plan is None:
@@ -91,6 +109,7 @@ class Epoch:
             "codebook": codebook_to_json(self.codebook),
             "standing": standing_to_json(self.plan.standing if self.plan else Standing()),
             "ages": dict(self.ages),
+            "far": sorted(self.far),
         }
 
 
@@ -104,6 +123,7 @@ class StoredEpoch:
     codebook: Codebook
     standing: Standing
     ages: Ages
+    far: frozenset[int] = frozenset()
 
     @classmethod
     def from_json(cls, found: dict[str, Any]) -> StoredEpoch:
@@ -114,12 +134,13 @@ class StoredEpoch:
             codebook_from_json(found["codebook"]),
             standing_from_json(found["standing"]),
             found["ages"],
+            frozenset(found["far"]),
         )
 
     def bound(self, stream: str, queries: Sequence[BoundQuery]) -> Epoch:
         """The epoch again, with its queries bound; another one if its cells are numbered anew."""
         plan = optimize(stream, queries, standing=self.standing) if queries else None
-        again = Epoch(self.number, plan, self.born, self.ages)
+        again = Epoch(self.number, plan, self.born, self.ages, far=self.far)
         return again if again.codebook == self.codebook else replace(again, number=self.number + 1)
 
 

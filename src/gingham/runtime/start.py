@@ -10,6 +10,7 @@ from pyspark.sql.streaming import StreamingQuery
 
 from gingham.core.errors import CheckpointError
 from gingham.runtime.delivery import Delivery
+from gingham.runtime.far import FarShards
 from gingham.runtime.files import Files
 from gingham.runtime.log import Log
 from gingham.runtime.loop import Job, Listener, StreamLoop
@@ -64,7 +65,9 @@ def start_stream(
     listeners: list[Listener],
 ) -> tuple[StreamingQuery, StreamLoop]:
     """Recover a stream from its folder and let it run."""
-    loop = StreamLoop(job, Log(files), Delivery(sink, files.within("pending")), listeners)
+    loop = StreamLoop(
+        job, Log(files), Delivery(sink, files), FarShards(job.spark, files.within("far")), listeners
+    )
     loop.recover()
     _refuse_lost_source(files, loop.last_batch)
     writer = rows.writeStream.foreachBatch(loop.batch).queryName(f"gingham {job.stream}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import numpy as np
 import pyarrow as pa
@@ -60,6 +60,16 @@ class State:
         table = pa.concat_tables([*parts, no_shards(tree)], promote_options="default")
         return ShardTable(table, tree, np.concatenate(fresh))
 
+    def of(self, grids: Collection[int], tree: Tree) -> pa.Table:
+        """The shards of some grids, by their numbers."""
+        table = self.table
+        return table.filter(pa.array(_within(table, grids, tree)))
+
+    def drop(self, grids: Collection[int], tree: Tree) -> None:
+        """Forget the shards of some grids, by their numbers."""
+        table = self.table
+        self._table, self._fresh = table.filter(pa.array(~_within(table, grids, tree))), None
+
     def prune(self, floors: Mapping[int, int], tree: Tree | None) -> None:
         """Drop the shards that lie before what their grid's queries still need."""
         table = self.table
@@ -76,3 +86,12 @@ class State:
             table = condense(table, tree)
             self._merged = table.num_rows
         self._table, self._fresh = table, None
+
+
+def _within(table: pa.Table, grids: Collection[int], tree: Tree) -> np.ndarray:
+    cells = table[names.CELL].to_numpy()
+    found = np.zeros(len(cells), dtype=bool)
+    for grid in tree.grids:
+        if grid.number in grids:
+            found |= (cells >= grid.offset) & (cells < grid.offset + grid.cells)
+    return found

@@ -11,14 +11,48 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from gingham.core import names
 from gingham.finals.answer import Cells, answer
-from gingham.finals.shards import ShardTable, located
+from gingham.finals.condense import condense
+from gingham.finals.shards import ShardTable, located, no_shards
+from gingham.finals.windows import Due
 from gingham.plan.bound import BoundQuery
 from gingham.plan.slices import Slices
 from gingham.plan.tree import Tree
-from gingham.spark.shards import cell_of
+from gingham.spark.shards import cell_of, in_grids
 
 _BUCKET = "__bucket"
 _SHARDS_PER_BUCKET = 100_000
+_BUCKETS = 64  # where nobody counted the shards
+
+
+def answer_due(query: BoundQuery, shards: DataFrame, tree: Tree, due: Due) -> DataFrame:
+    """The slots of windows that are due, from shards with instants; `__fresh` tells the last."""
+    grid = tree.grid_of(query)
+    low, high = due.reach(query.window)
+    own = shards.where(in_grids(names.CELL, [grid])).where(
+        f"{names.INSTANT} >= {low}L AND {names.INSTANT} < {high}L"
+    )
+    keys = [names.key(tree.keys.index(k)) for k in grid.keys]
+    bucket = F.pmod(F.hash(*keys), F.lit(_BUCKETS)) if keys else F.lit(0)
+
+    def compute(table: pa.Table) -> pa.Table:
+        fresh = table[names.FRESH].to_numpy(zero_copy_only=False).astype(bool)
+        whole = pa.concat_tables([table, no_shards(tree)], promote_options="default")
+        return answer(query, ShardTable(whole, tree, fresh), Cells(), due)
+
+    grouped = own.withColumn(_BUCKET, bucket).groupBy(_BUCKET)
+    return grouped.applyInArrow(compute, schema=from_arrow_schema(query.slots))
+
+
+def condense_in_executors(shards: DataFrame, tree: Tree) -> DataFrame:
+    """Shards of the same instant, cell and group as one, where they are."""
+    keys = [k for i in range(len(tree.keys)) if (k := names.key(i)) in shards.columns]
+    bucket = F.pmod(F.hash(names.INSTANT, *keys), F.lit(_BUCKETS))
+    columns = shards.columns
+
+    def compute(table: pa.Table) -> pa.Table:
+        return condense(table.select(columns), tree).select(columns)
+
+    return shards.withColumn(_BUCKET, bucket).groupBy(_BUCKET).applyInArrow(compute, shards.schema)
 
 
 def answer_in_executors(
@@ -26,8 +60,7 @@ def answer_in_executors(
 ) -> DataFrame:
     """The query's slots, computed where the shards are: no shard reaches the driver."""
     grid = tree.grid_of(query)
-    last = grid.offset + grid.cells - 1
-    own = shards.where(f"{cell_of(tree, slices)} BETWEEN {grid.offset}L AND {last}L")
+    own = shards.where(in_grids(cell_of(tree, slices), [grid]))
     keys = [names.key(tree.keys.index(k)) for k in grid.keys]
     buckets = max(1, count // _SHARDS_PER_BUCKET)
     bucket = F.pmod(F.hash(*keys), F.lit(buckets)) if keys else F.lit(0)

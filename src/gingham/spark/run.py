@@ -20,7 +20,7 @@ from gingham.spark.alone import micros
 from gingham.spark.answers import Answers, Slots, Statistics
 from gingham.spark.executors import answer_in_executors
 from gingham.spark.session import planned_once
-from gingham.spark.shards import cell_of, shards
+from gingham.spark.shards import cell_of, in_grids, shards
 
 MOST_SHARDS_ON_DRIVER = 1_000_000
 
@@ -50,8 +50,8 @@ def run(
     else:
         made = made.persist(StorageLevel.MEMORY_AND_DISK)
         counts = _count(made, tree, slices)
-        far = _far(counts, most_on_driver)
-        table = _without(made, far, tree, slices).toArrow()
+        far = too_large(counts, most_on_driver)
+        table = made.where(f"NOT {in_grids(cell_of(tree, slices), far)}").toArrow()
     watch.lap("shards")
     here = [q for q in tree.queries if tree.grid_of(q) not in far]
     slots: dict[str, Slots] = dict(
@@ -109,7 +109,7 @@ def _count(made: DataFrame, tree: Tree, slices: Slices) -> dict[Grid, int]:
     return dict.fromkeys(tree.grids, 0) | {tree.grids[r["grid"]]: r["count"] for r in counted}
 
 
-def _far(counts: Mapping[Grid, int], most: int) -> frozenset[Grid]:
+def too_large(counts: Mapping[Grid, int], most: int) -> frozenset[Grid]:
     """The grids with so many shards that they stay in executors: the largest ones."""
     far: set[Grid] = set()
     for grid in sorted(counts, key=lambda g: counts[g], reverse=True):
@@ -117,13 +117,6 @@ def _far(counts: Mapping[Grid, int], most: int) -> frozenset[Grid]:
             break
         far.add(grid)
     return frozenset(far)
-
-
-def _without(made: DataFrame, far: frozenset[Grid], tree: Tree, slices: Slices) -> DataFrame:
-    for grid in far:
-        last = grid.offset + grid.cells - 1
-        made = made.where(f"{cell_of(tree, slices)} NOT BETWEEN {grid.offset}L AND {last}L")
-    return made
 
 
 def _nothing() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 
 from pyspark.sql import SparkSession
@@ -41,6 +41,13 @@ def planned_once(spark: SparkSession, *, few: bool = False) -> Generator[None]:
     }
     if few:
         wanted["spark.sql.codegen.wholeStage"] = "false"
+    with configured(spark, wanted):
+        yield
+
+
+@contextmanager
+def configured(spark: SparkSession, wanted: Mapping[str, str]) -> Generator[None]:
+    """Run something with other settings, and set them back."""
     before = {name: spark.conf.get(name) for name in wanted}
     for name, value in wanted.items():
         spark.conf.set(name, value)

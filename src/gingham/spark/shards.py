@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 from pyspark.sql import DataFrame
@@ -73,6 +73,38 @@ def cell_of(tree: Tree, slices: Slices) -> str:
     return f"pmod({names.CODE}, {tree.cells}L)" if fits_in_one(tree, slices) else names.CELL
 
 
+def located_in_spark(made: DataFrame, tree: Tree, slices: Slices) -> DataFrame:
+    """Shards with their instant and cell in place of numbers, for those that stay with Spark."""
+    one = fits_in_one(tree, slices)
+    number = _floor_div(names.CODE, tree.cells) if one else names.SLICE
+    draft = Draft(made).plus(
+        f"{number} AS __number", f"CAST({cell_of(tree, slices)} AS BIGINT) AS __own"
+    )
+    rest = [c for c in made.columns if c not in (names.CODE, names.SLICE, names.CELL)]
+    instant = f"CAST({_start_of(slices)} AS BIGINT) AS {names.INSTANT}"
+    return draft.select(*rest, instant, f"__own AS {names.CELL}").made()
+
+
+def _start_of(slices: Slices) -> str:
+    """Where the slice with number `__number` begins, as SQL."""
+    edges = f"from_json('{json.dumps(list(slices.edges))}', 'array<bigint>')"
+    match slices:
+        case Periodic(period, found):
+            count = len(found)
+            place = f"CAST(pmod(__number, {count}L) AS INT)"
+            return f"{_floor_div('__number', count)} * {period}L + get({edges}, {place})"
+        case Horizon(_, pane, origin):
+            half = _floor_div("__number", 2)
+            beyond = f"{origin}L + {half} * {pane}L"
+            return f"IF(pmod(__number, 2L) = 1, {beyond}, get({edges}, CAST({half} AS INT)))"
+
+
+def in_grids(cell: str, grids: Iterable[Grid]) -> str:
+    """Whether a cell is of one of some grids, as SQL."""
+    spans = [f"{cell} BETWEEN {g.offset}L AND {g.offset + g.cells - 1}L" for g in grids]
+    return f"({' OR '.join(spans) or 'FALSE'})"
+
+
 def number_slices(draft: Draft, slices: Slices) -> Draft:
     """Add `__slice`."""
     time = names.TIME
@@ -131,7 +163,4 @@ def _key_in_grids(tree: Tree, key: str, name: str, cell: str) -> str:
     grids = [grid for grid in tree.grids if key in grid.keys]
     if len(grids) == len(tree.grids):
         return name
-    spans = " OR ".join(
-        f"{cell} BETWEEN {grid.offset}L AND {grid.offset + grid.cells - 1}L" for grid in grids
-    )
-    return f"IF({spans}, {name}, NULL)"
+    return f"IF({in_grids(cell, grids)}, {name}, NULL)"
