@@ -86,6 +86,11 @@ class Files:
             self._system.delete_file(f"{self._root}/{name}")
 
     @property
+    def is_local(self) -> bool:
+        """Whether the files are on this machine."""
+        return isinstance(self._system, fs.LocalFileSystem)
+
+    @property
     def _atomic(self) -> bool:
         return not isinstance(self._system, fs.LocalFileSystem | fs.HadoopFileSystem)
 

@@ -86,9 +86,7 @@ def collect(
     if slices is None:
         near = near or Near(first_instant(df, time))
         slices = horizon(tree.classes, near.instant, near.reach)
-    enriched = lookups.enrich(df, plan.joins, plan.columns)
-    if few:
-        enriched = enriched.coalesce(1)
+    enriched = lookups.enrich(df, plan.joins, plan.columns, few=few)
     made = shards(enriched, tree, slices, time, watched=watched)
     away = tuple(grid for grid in tree.grids if grid.number in far)
     if away:

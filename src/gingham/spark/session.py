@@ -48,14 +48,17 @@ def planned_once(spark: SparkSession, *, few: bool = False) -> Generator[None]:
 @contextmanager
 def configured(spark: SparkSession, wanted: Mapping[str, str]) -> Generator[None]:
     """Run something with other settings, and set them back."""
-    before = {name: spark.conf.get(name) for name in wanted}
+    before = {name: spark.conf.get(name, None) for name in wanted}
     for name, value in wanted.items():
         spark.conf.set(name, value)
     try:
         yield
     finally:
         for name, value in before.items():
-            spark.conf.set(name, str(value))
+            if value is None:
+                spark.conf.unset(name)
+            else:
+                spark.conf.set(name, value)
 
 
 def is_ansi(spark: SparkSession) -> bool:
