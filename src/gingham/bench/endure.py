@@ -15,8 +15,9 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,7 @@ from gingham.testing.trades import TradeQuery, trade_queries
 MINUTES, QUICK_MINUTES = 30.0, 1.0
 ROWS = 20_000  # of a micro-batch, about a minute of trades
 ALIVE, STAYING = 128, 4  # queries at a time; of these, so many from beginning to end
+DIFFERENT = 1_000  # queries
 CHANGED = 2  # queries that leave, and that join, with every batch
 LOOK = 10  # batches between two looks at memory and checkpoint
 MEGABYTE = 1 << 20
@@ -88,8 +90,9 @@ def _endure(spark: SparkSession, folder: Path, seconds: float, console: Console)
         .select(sf.col("value").alias("id"))
     )
     loom = _loom(spark, folder, workload.trades_of(numbers))
-    # Nobody lives long enough to see them all.
-    coming = iter(trade_queries("C-low", 20_000))
+    # By the time one comes again, it has long been gone.
+    again = enumerate(cycle(trade_queries("C-low", DIFFERENT)))
+    coming = (replace(query, name=f"q{number}") for number, query in again)
     alive = [next(coming) for _ in range(ALIVE)]
     for query in alive:
         loom.add(query.sql, name=query.name)
