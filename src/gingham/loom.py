@@ -21,7 +21,7 @@ from gingham.logical.catalog import Catalog, Stream, Table
 from gingham.logical.query import Query
 from gingham.optimizer import optimize
 from gingham.plan.bound import BoundQuery
-from gingham.plan.tree import Plan
+from gingham.plan.forest import Plan
 from gingham.runtime.clock import Timing
 from gingham.runtime.loop import Job, Listener, StreamLoop
 from gingham.runtime.registry import Registered, Registry

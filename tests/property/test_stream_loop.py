@@ -6,7 +6,7 @@ The loop is fed by hand, so that a life costs no start of a stream, and the orac
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,6 +18,10 @@ from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
 from gingham import Loom
+from gingham.optimizer import optimize
+from gingham.plan.bound import BoundQuery
+from gingham.plan.forest import Plan, Standing
+from gingham.runtime import epoch as epochs
 from gingham.runtime import loop as loops
 from gingham.runtime.answer import Answer, collected
 from gingham.runtime.clock import Timing
@@ -54,13 +58,17 @@ Row = tuple[int | None, str | None, int]  # second, key, value
 
 @dataclass(frozen=True)
 class Life:
-    """Batches; which queries run from which batch to which; at which writes the process dies."""
+    """Batches; which queries run from which batch to which; at which writes the process dies.
+
+    Queries fall into so many trees.
+    """
 
     batches: list[list[Row]]
     queries: dict[str, tuple[Counted, int, int]]
     delay: int
     crashes: list[int]
     most: int
+    trees: int
 
 
 @st.composite
@@ -90,6 +98,7 @@ def lives(draw: st.DrawFn) -> Life:
         draw(st.integers(0, 2)),
         crashes,
         draw(st.sampled_from([10**6] * 4 + [0, 6])),
+        draw(st.integers(1, 2)),
     )
 
 
@@ -119,6 +128,12 @@ class Kept:
 @given(life=lives())
 def test_every_answer_once(spark: SparkSession, monkeypatch: pytest.MonkeyPatch, life: Life):
     monkeypatch.setattr(loops, "ENTRIES", 2)  # snapshots often
+
+    def planted(stream: str, queries: Sequence[BoundQuery], standing: Standing) -> Plan:
+        trees = {q.name: int(q.name[1:]) % life.trees for q in queries}
+        return optimize(stream, queries, standing=standing, trees=trees)
+
+    monkeypatch.setattr(epochs, "optimize", planted)
     kept, crashes = Kept(), iter(life.crashes)
     with tempfile.TemporaryDirectory() as folder:
         number = 0

@@ -18,7 +18,7 @@ import pyarrow as pa
 from gingham.core import names
 from gingham.logical.domain import sort_key
 from gingham.logical.predicate import Axis
-from gingham.plan.tree import Codebook, Grid
+from gingham.plan.forest import Codebook, Grid
 
 Index = npt.NDArray[np.int64]
 

@@ -7,7 +7,7 @@ panes: equal parts so short that they never cross an edge. Panes are never wrong
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -126,3 +126,23 @@ def horizon(classes: Iterable[ResidueClass], around: int, reach: int | None = No
     start, stop = around - span // _BEFORE, around + span - span // _BEFORE
     edges = edges_between(classes, start, stop)
     return Horizon(tuple(edges.tolist()), pane, classes[0][1] % pane)
+
+
+def sliced(
+    trees: Mapping[int, Sequence[ResidueClass]],
+    around: Callable[[], tuple[int, int | None]],
+) -> dict[int, Slices]:
+    """The slices of each tree.
+
+    `around` finds an instant at which there is data, and how far from it most of the data lies, if
+    that is known; it is asked only if edges must be listed.
+    """
+    found: dict[int, Slices] = {}
+    near: tuple[int, int | None] | None = None
+    for tree, classes in trees.items():
+        if (repeating := periodic(classes)) is not None:
+            found[tree] = repeating
+        else:
+            near = near or around()
+            found[tree] = horizon(classes, *near)
+    return found

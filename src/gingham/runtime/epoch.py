@@ -8,7 +8,7 @@ from typing import Any
 
 from gingham.optimizer import optimize
 from gingham.plan.bound import BoundQuery
-from gingham.plan.tree import Codebook, Grid, Plan, Standing, Tree
+from gingham.plan.forest import Codebook, Forest, Grid, Plan, Standing
 from gingham.runtime.ages import Ages, aged, known_since
 from gingham.runtime.codec import (
     codebook_from_json,
@@ -34,21 +34,21 @@ class Epoch:
     far: frozenset[int] = frozenset()  # the numbers of grids whose shards stay with the executors
 
     @property
-    def tree(self) -> Tree | None:
-        return self.plan.tree if self.plan else None
+    def forest(self) -> Forest | None:
+        return self.plan.forest if self.plan else None
 
     @property
     def queries(self) -> tuple[BoundQuery, ...]:
-        return self.plan.tree.queries if self.plan else ()
+        return self.plan.forest.queries if self.plan else ()
 
     @property
     def codebook(self) -> Codebook:
-        return self.plan.tree.codebook if self.plan else Codebook((), (), ())
+        return self.plan.forest.codebook if self.plan else Codebook((), (), ())
 
     def is_far(self, query: BoundQuery) -> bool:
         """Whether the query's shards stay with the executors."""
-        tree = self.tree
-        return bool(self.far) and tree is not None and tree.grid_of(query).number in self.far
+        forest = self.forest
+        return bool(self.far) and forest is not None and forest.grid_of(query).number in self.far
 
     def next(
         self,
@@ -69,18 +69,18 @@ class Epoch:
         plan = optimize(stream, queries, standing=self._standing(stayed)) if queries else None
         if plan is None:
             return Epoch(self.number + 1, None)
-        tree, ages = plan.tree, aged(plan.tree, self.ages, latest)
-        backfilled = [q for q in tree.queries if q.backfill and q.name not in stayed]
+        forest, ages = plan.forest, aged(plan.forest, self.ages, latest)
+        backfilled = [q for q in forest.queries if q.backfill and q.name not in stayed]
         for query in backfilled:
-            kept = floors.get(tree.grid_of(query).number, latest + 1)
-            born[query.name] = max(known_since(query, tree, ages), kept - 1)
+            kept = floors.get(forest.grid_of(query).number, latest + 1)
+            born[query.name] = max(known_since(query, forest, ages), kept - 1)
         return Epoch(
             self.number + 1,
             plan,
             born,
             ages,
             frozenset(q.name for q in backfilled),
-            self.far & {grid.number for grid in tree.grids},
+            self.far & {grid.number for grid in forest.grids},
         )
 
     def moved_away(self, grids: Iterable[Grid]) -> Epoch:
@@ -96,6 +96,7 @@ class Epoch:
             {name: grid for name, grid in before.grids.items() if name in stayed},
             before.outer if stayed else frozenset(),
             {name: step for name, step in before.whole.items() if name in stayed},
+            before.trees,
             before.next_grid,
         )
 

@@ -16,7 +16,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from gingham.core import names
 from gingham.finals.recode import moves
-from gingham.plan.tree import Codebook, Tree
+from gingham.plan.forest import Codebook, Forest
 from gingham.runtime.files import Files
 from gingham.spark.draft import Draft
 from gingham.spark.executors import condense_in_executors
@@ -44,13 +44,13 @@ class FarShards:
         """The log names a folder."""
         self._books[folder] = book
 
-    def shards(self, tree: Tree, near: pa.Table, fresh: str | None) -> DataFrame | None:
-        """All shards in the cells and columns of this tree, if any; those of a folder are fresh.
+    def shards(self, forest: Forest, near: pa.Table, fresh: str | None) -> DataFrame | None:
+        """All shards in the cells and columns of this forest, if any; those of a folder are fresh.
 
         `near` are shards of far grids that are still in memory, from before these were far.
         """
         parts = [
-            self._recoded(folder, book, tree.codebook).selectExpr(
+            self._recoded(folder, book, forest.codebook).selectExpr(
                 "*", f"{str(folder == fresh).lower()} AS {names.FRESH}"
             )
             for folder, book in self._books.items()
@@ -62,17 +62,19 @@ class FarShards:
             return None
         return reduce(lambda a, b: a.unionByName(b, allowMissingColumns=True), parts)
 
-    def compact(self, number: int, tree: Tree, near: pa.Table, floors: Mapping[int, int]) -> str:
+    def compact(
+        self, number: int, forest: Forest, near: pa.Table, floors: Mapping[int, int]
+    ) -> str:
         """One new folder for all that is still needed; the others stay until they are dropped."""
         needed = " OR ".join(
             f"({in_grids(names.CELL, [grid])} AND {names.INSTANT} >= {floors[grid.number]}L)"
-            for grid in tree.grids
+            for grid in forest.grids
         )
-        shards = self.shards(tree, near, None)
+        shards = self.shards(forest, near, None)
         assert shards is not None  # asked only if there is a folder
         shards = shards.drop(names.FRESH).where(needed)
         folder = f"{number:012d}-all"
-        condense_in_executors(shards, tree).write.mode("overwrite").parquet(self._path(folder))
+        condense_in_executors(shards, forest).write.mode("overwrite").parquet(self._path(folder))
         return folder
 
     def keep_only(self, folders: Iterable[str], book: Codebook) -> None:

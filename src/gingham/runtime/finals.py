@@ -16,7 +16,7 @@ from gingham.finals.answer import Cells, answer
 from gingham.finals.shards import ShardTable
 from gingham.finals.windows import Due
 from gingham.plan.bound import BoundQuery
-from gingham.plan.tree import Tree
+from gingham.plan.forest import Forest
 from gingham.runtime.answer import Answer, FarAnswer
 from gingham.spark.alone import finish
 from gingham.spark.answers import finished
@@ -55,13 +55,13 @@ class Finals:
         self,
         asked: Asked,
         shards: DataFrame,
-        tree: Tree,
+        forest: Forest,
         write: Callable[[str, DataFrame], FarAnswer],
     ) -> None:
         """Answer queries where their shards are."""
         for query, due in asked.items():
             start = time.perf_counter()
-            slots = answer_due(query, shards, tree, due)
+            slots = answer_due(query, shards, forest, due)
             try:
                 found = write(query.name, finish(slots, query.query))
             except (PySparkException, Py4JError) as error:

@@ -33,7 +33,7 @@ from gingham.runtime.far import FarShards
 from gingham.runtime.finals import Asked, Finals
 from gingham.runtime.log import START, Entry, Log
 from gingham.runtime.progress import BatchProgress, StreamProgress, instant
-from gingham.runtime.rows import FEW_ROWS, Batch, Near, TooManyShardsError, collect
+from gingham.runtime.rows import FEW_ROWS, Batch, TooManyShardsError, collect
 from gingham.runtime.state import State
 from gingham.runtime.tally import Tally
 from gingham.spark.check import failed_job
@@ -112,7 +112,7 @@ class StreamLoop:
             self._last, shards = snapshot
             self._snapshot = self._last.number
             self._take(self._last, shards)
-            self._state.prune(self._floors(self._last.after), self._epoch.tree)
+            self._state.prune(self._floors(self._last.after), self._epoch.forest)
         for entry, shards in self._log.entries(after=self._last.number):
             self._take(entry, shards)
             self._last = entry
@@ -202,11 +202,11 @@ class StreamLoop:
             del self._quarantine[name]
         wanted = [q for q in registered if self._quarantine.get(q.name) != q.query.text]
         epoch = self._epoch.next(self._job.stream, wanted, before.latest, self._floors(before))
-        if epoch.tree is None or epoch is not self._epoch or len(self._state) <= self._job.most:
+        if epoch.forest is None or epoch is not self._epoch or len(self._state) <= self._job.most:
             return epoch
         near = {
             grid: count
-            for grid, count in shards_in(self._state.table, epoch.tree).items()
+            for grid, count in shards_in(self._state.table, epoch.forest).items()
             if grid.keys and grid.number not in epoch.far
         }
         return epoch.moved_away(too_large(near, self._job.most // 2))
@@ -243,17 +243,17 @@ class StreamLoop:
             return self._collect(df, sturdy, before)
 
     @property
-    def _near(self) -> Near | None:
+    def _near(self) -> tuple[int, int | None] | None:
         """Where the next rows are expected: not much farther on than the last ones were."""
         before, after = self._last.before.latest, self._last.after.latest
         if after == NEVER:
             return None
-        return Near(after, None if before == NEVER else _FARTHER * (after - before))
+        return after, None if before == NEVER else _FARTHER * (after - before)
 
     def _change(self, epoch: Epoch) -> None:
         if epoch is self._epoch:
             return
-        self._tally.flush(self._epoch.tree, self._cells)
+        self._tally.flush(self._epoch.forest, self._cells)
         gone = {q.name for q in self._epoch.queries} - {q.name for q in epoch.queries}
         for name in gone:
             self._delivery.forget(name)
@@ -267,18 +267,18 @@ class StreamLoop:
         finals, epoch = Finals(), self._epoch
         asked = self._asked(entry)
         near = {q: d for q, d in asked.items() if not epoch.is_far(q)}
-        if near and epoch.tree is not None:
+        if near and epoch.forest is not None:
             reaches = [due.reach(query.window) for query, due in near.items()]
             low, high = min(r[0] for r in reaches), max(r[1] for r in reaches)
-            table = self._state.between(low, high, epoch.tree)
+            table = self._state.between(low, high, epoch.forest)
             finals.near(self._job.spark, near, table, self._cells)
         far = {q: d for q, d in asked.items() if epoch.is_far(q)}
-        if far and epoch.tree is not None:
-            left = self._state.of(epoch.far, epoch.tree)
-            shards = self._far.shards(epoch.tree, left, entry.far[-1] if entry.far else None)
+        if far and epoch.forest is not None:
+            left = self._state.of(epoch.far, epoch.forest)
+            shards = self._far.shards(epoch.forest, left, entry.far[-1] if entry.far else None)
             if shards is not None:
                 write = partial(self._delivery.compute, entry.number)
-                finals.far(far, shards, epoch.tree, write)
+                finals.far(far, shards, epoch.forest, write)
         self._tally.answered(finals)
         watch.lap("finals")
         failed = {name: str(error) for name, error in finals.failed.items()}
@@ -300,31 +300,31 @@ class StreamLoop:
         return {q: d for q, d in due.items() if d.open is not None or may_close(q.window, d)}
 
     def _prune(self, entry: Entry) -> None:
-        tree, floors = self._epoch.tree, self._floors(entry.after)
-        self._state.prune(floors, tree)
+        forest, floors = self._epoch.forest, self._floors(entry.after)
+        self._state.prune(floors, forest)
         if entry.number - self._snapshot >= ENTRIES:
             folders: tuple[str, ...] = ()
-            if tree is not None and self._far:
-                near = self._state.of(self._epoch.far, tree)
-                folders = (self._far.compact(entry.number, tree, near, floors),)
-                self._state.drop(self._epoch.far, tree)
+            if forest is not None and self._far:
+                near = self._state.of(self._epoch.far, forest)
+                folders = (self._far.compact(entry.number, forest, near, floors),)
+                self._state.drop(self._epoch.far, forest)
             self._log.snapshot(replace(entry, far=folders), self._state.table)
             self._far.keep_only(folders, self._epoch.codebook)
             self._snapshot = entry.number
 
     def _floors(self, after: Marks) -> dict[int, int]:
         """For each grid, from which instant on its shards are needed."""
-        tree, timing, floors = self._epoch.tree, self._job.timing, dict[int, int]()
+        forest, timing, floors = self._epoch.forest, self._job.timing, dict[int, int]()
         for query in self._epoch.queries:
             floor = timing.floor(query.window, after, self._epoch.born[query.name])
-            number = tree.grid_of(query).number if tree else -1
+            number = forest.grid_of(query).number if forest else -1
             floors[number] = min(floor, floors.get(number, floor))
         return floors
 
     def current(self) -> StreamProgress:
         """Everything counted so far."""
         with self._lock:
-            self._tally.flush(self._epoch.tree, self._cells)
+            self._tally.flush(self._epoch.forest, self._cells)
             self._tally.waiting((q.name for q in self._epoch.queries), self._delivery.waiting)
             return self._tally.progress
 

@@ -13,8 +13,8 @@ from pyspark.sql import functions as F
 from gingham.core import names
 from gingham.finals.shards import located, no_shards, shards_in
 from gingham.finals.windows import NEVER
-from gingham.plan.slices import horizon, periodic
-from gingham.plan.tree import Grid, Plan, Tree
+from gingham.plan.forest import Forest, Grid, Plan
+from gingham.plan.slices import sliced
 from gingham.spark.alone import micros
 from gingham.spark.enrich import Lookups
 from gingham.spark.run import first_instant, too_large
@@ -49,27 +49,21 @@ class TooManyShardsError(Exception):
         self.grids = grids
 
 
-@dataclass(frozen=True, slots=True)
-class Near:
-    """An instant, and how far from it most rows of a batch lie."""
-
-    instant: int
-    reach: int | None = None
-
-
 def collect(
     df: DataFrame,
     plan: Plan | None,
     lookups: Lookups,
     time: str,
     watermark: int,
-    near: Near | None,
+    near: tuple[int, int | None] | None,
     *,
     few: bool,
     far: frozenset[int],
     most: int,
 ) -> Batch:
-    """Code and group the rows of a batch; `near` tells when they are expected, if anything does.
+    """Code and group the rows of a batch.
+
+    `near` is an instant near which they are expected, and how near, as far as that is known.
 
     The shards of far grids stay where they are. If the others have more than `most`, an error
     tells which of them must be far, too.
@@ -81,36 +75,33 @@ def collect(
     }
     if plan is None:
         return _only_counted(df, time, watched)
-    tree = plan.tree
-    slices = periodic(tree.classes)
-    if slices is None:
-        near = near or Near(first_instant(df, time))
-        slices = horizon(tree.classes, near.instant, near.reach)
+    forest = plan.forest
+    slices = sliced(forest.trees, lambda: near or (first_instant(df, time), None))
     enriched = lookups.enrich(df, plan.joins, plan.columns, few=few)
-    made = shards(enriched, tree, slices, time, watched=watched)
-    away = tuple(grid for grid in tree.grids if grid.number in far)
+    made = shards(enriched, forest, slices, time, watched=watched)
+    away = tuple(grid for grid in forest.grids if grid.number in far)
     if away:
-        return _apart(located_in_spark(made, tree, slices), away, tree, most)
+        return _apart(located_in_spark(made, forest, slices), away, forest, most)
     # Without keys there are no more shards than cells, in every slice.
-    limited = bool(tree.keys) or tree.cells > most
+    limited = bool(forest.keys) or forest.cells > most
     with planned_once(df.sparkSession, few=few):
         table = (made.limit(most + 1) if limited else made).toArrow()
-    found = located(table, tree, slices)
+    found = located(table, forest, slices)
     if limited and table.num_rows > most:
         # Rows without a time, which are in no grid, may be of many groups, too.
-        raise TooManyShardsError(too_large(shards_in(found, tree), most // 2) or tree.grids)
+        raise TooManyShardsError(too_large(shards_in(found, forest), most // 2) or forest.grids)
     timeless = _sum(table[names.ROWS]) - _sum(found[names.ROWS])
-    return _batch(found, found, timeless, tree)
+    return _batch(found, found, timeless, forest)
 
 
-def _apart(made: DataFrame, away: tuple[Grid, ...], tree: Tree, most: int) -> Batch:
+def _apart(made: DataFrame, away: tuple[Grid, ...], forest: Forest, most: int) -> Batch:
     """Only the shards of grids that are not far come here; the others are counted."""
     made = made.persist()
     stays = f"{names.INSTANT} IS NULL OR {in_grids(names.CELL, away)}"
     near = made.where(f"NOT ({stays})").limit(most + 1).toArrow()
     if near.num_rows > most:
         made.unpersist()
-        raise TooManyShardsError(too_large(shards_in(near, tree), most // 2))
+        raise TooManyShardsError(too_large(shards_in(near, forest), most // 2))
     left = made.where(stays)
     timeless = F.expr(f"{names.INSTANT} IS NULL").alias(_TIMELESS)
     counts = left.groupBy(names.CELL, timeless).agg(
@@ -123,23 +114,23 @@ def _apart(made: DataFrame, away: tuple[Grid, ...], tree: Tree, most: int) -> Ba
         near,
         pa.concat_tables([near.select(timed.column_names), timed], promote_options="permissive"),
         _sum(counted.filter(pa.array(untimed))[names.ROWS]),
-        tree,
+        forest,
     )
     far = left.where(f"{names.INSTANT} IS NOT NULL").drop(*_COUNTED)
     return replace(batch, far=far, kept=made)
 
 
-def _batch(found: pa.Table, counted: pa.Table, timeless: int, tree: Tree) -> Batch:
+def _batch(found: pa.Table, counted: pa.Table, timeless: int, forest: Forest) -> Batch:
     # Every row is once in every grid.
     of, rows = counted[names.CELL].to_numpy(), counted[names.ROWS].to_numpy()
-    first = counted.filter(pa.array(of < tree.grids[0].cells))
+    first = counted.filter(pa.array(of < forest.grids[0].cells))
     return Batch(
         found.drop_columns(list(_COUNTED)),
         rows=_sum(first[names.ROWS]),
         late=_sum(first[names.LATE]),
-        timeless=timeless // len(tree.grids),
+        timeless=timeless // len(forest.grids),
         latest=_latest(first),
-        cells=np.bincount(of, rows, minlength=tree.cells).astype(np.int64),
+        cells=np.bincount(of, rows, minlength=forest.cells).astype(np.int64),
     )
 
 

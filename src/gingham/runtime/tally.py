@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from gingham.finals.answer import Cells
-from gingham.plan.tree import Tree
+from gingham.plan.forest import Forest
 from gingham.runtime.answer import last_window
 from gingham.runtime.finals import Finals
 from gingham.runtime.progress import BatchProgress, QueryProgress, StreamProgress
@@ -32,12 +32,12 @@ class Tally:
             self._matched = np.zeros(len(cells), dtype=np.int64)
         self._matched += cells
 
-    def flush(self, tree: Tree | None, cells: Cells) -> None:
+    def flush(self, forest: Forest | None, cells: Cells) -> None:
         """Turn rows per cell into rows per query: cells mean something else after this."""
-        if tree is None or len(self._matched) != tree.cells:
+        if forest is None or len(self._matched) != forest.cells:
             return
-        for query in tree.queries:
-            grid = tree.grid_of(query)
+        for query in forest.queries:
+            grid = forest.grid_of(query)
             rows = self._matched[grid.offset : grid.offset + grid.cells]
             self.query(query.name).matched += int(rows[cells.of(grid, query.where).true].sum())
         self._matched = np.zeros(0, dtype=np.int64)
