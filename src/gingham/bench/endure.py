@@ -68,17 +68,22 @@ def run(
     session = spark or gingham.Loom().spark
     minutes = QUICK_MINUTES if quick else MINUTES
     with tempfile.TemporaryDirectory(prefix="gingham-endure-") as folder:
-        looks = _endure(session, Path(folder), minutes * 60, console)
-    _show(looks, console)
-    if json_path:
-        Path(json_path).write_text(json.dumps([asdict(look) for look in looks]), encoding="utf-8")
-    if plot_path:
-        _draw(looks, Path(plot_path))
-        console.print(f"the plot: {plot_path}")
+        looks, rows, stayed = _endure(session, Path(folder), minutes * 60, console)
+        _show(looks, console)
+        if json_path:
+            found = [asdict(look) for look in looks]
+            Path(json_path).write_text(json.dumps(found), encoding="utf-8")
+        if plot_path:
+            _draw(looks, Path(plot_path))
+            console.print(f"the plot: {plot_path}")
+        _compare(session, Path(folder), rows, stayed, console)
     return looks
 
 
-def _endure(spark: SparkSession, folder: Path, seconds: float, console: Console) -> list[Look]:
+def _endure(
+    spark: SparkSession, folder: Path, seconds: float, console: Console
+) -> tuple[list[Look], int, list[TradeQuery]]:
+    """Run a stream for so long: what was seen, how many rows there were, and who stayed."""
     # Written once: a table that is computed would be computed in the comparison, too.
     for name, table in (("close", workload.close), ("listing", workload.listing)):
         table(spark).write.parquet(str(folder / name))
@@ -127,8 +132,7 @@ def _endure(spark: SparkSession, folder: Path, seconds: float, console: Console)
         rows = running.progress()["trades"].rows
         running.stop()
     console.print(f"{rows:,} rows in {looks[-1].batch:,} batches, {len(looks)} looks")
-    _compare(spark, folder, rows, alive[:STAYING], console)
-    return looks
+    return looks, rows, alive[:STAYING]
 
 
 def _loom(spark: SparkSession, folder: Path, trades: DataFrame) -> gingham.Loom:
