@@ -1,0 +1,58 @@
+"""The exact answers of join queries, from leaves to root."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from gingham.algebra.sketches.query import Join, JoinQuery, JoinTree, trees
+from gingham.testing.regions import Table, Whole
+
+Values = npt.NDArray[np.float64]
+
+
+def join_size(query: JoinQuery | Sequence[Join], tables: Mapping[str, Table]) -> float:
+    """COUNT or SUM over the join."""
+    tree = trees([query])[0]
+    left = set(range(len(tree.occurrences)))
+    total = 1.0
+    while left:
+        total *= float(_values(tree, min(left), None, tables, left).sum())
+    return total
+
+
+def _values(
+    tree: JoinTree,
+    occurrence: int,
+    parent: int | None,
+    tables: Mapping[str, Table],
+    left: set[int],
+) -> Values:
+    """For each row of a relation what it joins with, its parent left out."""
+    left.discard(occurrence)
+    found = tree.occurrences[occurrence]
+    table = tables[found.relation]
+    values = (table.counts if found.measure is None else (table.sums or {})[found.measure]) * 1.0
+    if found.selection is not None:
+        assert table.fragments is not None
+        values = values * np.isin(table.fragments, list(found.selection))
+    children = {
+        b[0] if a[0] == occurrence else a[0] for a, b in tree.edges if occurrence in (a[0], b[0])
+    }
+    for child in children - {parent}:
+        below = _values(tree, child, occurrence, tables, left)
+        mine, its = (
+            _columns(tree, occurrence, child, tables),
+            _columns(tree, child, occurrence, tables),
+        )
+        both, place = np.unique(np.concatenate([mine, its]), axis=0, return_inverse=True)
+        sums = np.bincount(place[len(mine) :], weights=below, minlength=len(both))
+        values = values * sums[place[: len(mine)]]
+    return values
+
+
+def _columns(tree: JoinTree, one: int, other: int, tables: Mapping[str, Table]) -> Whole:
+    """The keys of one occurrence that it is joined with another on."""
+    slots = [(a if a[0] == one else b)[1] for a, b in tree.edges if {a[0], b[0]} == {one, other}]
+    found = tree.occurrences[one]
+    return np.stack([tables[found.relation].keys[found.attributes[s]] for s in slots], axis=1)
