@@ -45,10 +45,10 @@ def _values(
             _columns(tree, occurrence, child, tables),
             _columns(tree, child, occurrence, tables),
         )
-        both, place = np.unique(np.concatenate([mine, its]), axis=0, return_inverse=True)
-        sums = np.bincount(place[len(mine) :], weights=below, minlength=len(both))
+        place = _numbered(np.concatenate([mine, its]))
+        sums = np.bincount(place[len(mine) :], weights=below, minlength=int(place.max()) + 1)
         values = values * sums[place[: len(mine)]]
-    return values
+    return values.astype(np.float64, copy=False)
 
 
 def _columns(tree: JoinTree, one: int, other: int, tables: Mapping[str, Table]) -> Whole:
@@ -56,3 +56,12 @@ def _columns(tree: JoinTree, one: int, other: int, tables: Mapping[str, Table]) 
     slots = [(a if a[0] == one else b)[1] for a, b in tree.edges if {a[0], b[0]} == {one, other}]
     found = tree.occurrences[one]
     return np.stack([tables[found.relation].keys[found.attributes[s]] for s in slots], axis=1)
+
+
+def _numbered(rows: Whole) -> Whole:
+    """Equal rows get equal numbers."""
+    numbers = np.zeros(len(rows), dtype=np.int64)
+    for column in rows.T:
+        values, place = np.unique(column, return_inverse=True)
+        numbers = np.unique(numbers * len(values) + place, return_inverse=True)[1]
+    return numbers

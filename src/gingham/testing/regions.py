@@ -2,11 +2,12 @@
 
 The shape follows the experiments of Dobra, Garofalakis, Gehrke and Rastogi, "Multi-query
 optimization for sketch-based estimation" (Information Systems 2009, Section 6): rows fill
-rectangular regions of the attribute space, more of them in some regions than in others. Rows with
-equal keys are kept as one row with a count, so ten million of them take a fraction of a second.
+rectangular regions of the attribute space, more of them in some regions than in others. Where the
+regions lie the paper does not say. Rows with equal keys are kept as one row with a count, so ten
+million of them take a fraction of a second.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -74,35 +75,47 @@ class Regions:
     inter: float = 1.0
     intra: tuple[float, float] = (0.0, 0.5)
 
-    def table(self, attributes: Sequence[str], random: np.random.Generator) -> Table:
+    def tables(self, seed: int = 0) -> dict[str, Table]:
+        """All relations of the schema.
+
+        The n-th regions of all relations have the same centre in an attribute that they share:
+        keys that are frequent in one relation are frequent where it is joined.
+        """
+        attributes = dict.fromkeys(name for names in SCHEMA.values() for name in names)
+        centres = {
+            name: np.random.default_rng([seed, place]).integers(0, self.domain, self.regions)
+            for place, name in enumerate(attributes)
+        }
+        return {
+            relation: self.table(
+                {name: centres[name] for name in names},
+                np.random.default_rng([seed, len(attributes) + place]),
+            )
+            for place, (relation, names) in enumerate(SCHEMA.items())
+        }
+
+    def table(self, centres: Mapping[str, Whole], random: np.random.Generator) -> Table:
         """Fill regions of one relation: Zipf's law says how many rows each region and cell has."""
-        shares = self._zipf(self.regions, self.inter)
         cells, counts = list[Whole](), list[Whole]()
-        for rows in random.multinomial(self.rows, shares):
-            found = self._cells(len(attributes), random)
+        middles = np.stack(list(centres.values()), axis=1)
+        shares = random.multinomial(self.rows, self._zipf(self.regions, self.inter))
+        for middle, rows in zip(middles, shares, strict=True):
+            found = self._cells(middle, random.uniform(*self.volume))
             skew = random.uniform(*self.intra)
             cells.append(random.permutation(found))
             counts.append(random.multinomial(rows, self._zipf(len(found), skew)))
         # Regions may overlap: what lies in both is added up.
         keys, place = np.unique(np.concatenate(cells), axis=0, return_inverse=True)
         total = np.bincount(place, weights=np.concatenate(counts)).astype(np.int64)
-        columns = dict(zip(attributes, keys[total > 0].T.copy(), strict=True))
+        columns = dict(zip(centres, keys[total > 0].T.copy(), strict=True))
         return Table(columns, total[total > 0])
 
-    def tables(self, seed: int = 0) -> dict[str, Table]:
-        """All relations of the schema."""
-        return {
-            name: self.table(attributes, np.random.default_rng([seed, place]))
-            for place, (name, attributes) in enumerate(SCHEMA.items())
-        }
-
-    def _cells(self, dimensions: int, random: np.random.Generator) -> Whole:
-        """All cells of a box of about the wanted volume, anywhere, long and narrow or not."""
-        volume = random.uniform(*self.volume)
-        shape = random.dirichlet(np.ones(dimensions))
-        sides = np.clip(np.rint(volume**shape), 1, self.domain).astype(np.int64)
-        corner = random.integers(0, self.domain - sides + 1)
-        return np.stack(np.unravel_index(np.arange(sides.prod()), sides), axis=1) + corner
+    def _cells(self, middle: Whole, volume: float) -> Whole:
+        """All cells of a cube of about this volume around a cell, within the domain."""
+        side = min(round(volume ** (1 / len(middle))), self.domain)
+        corner = np.clip(middle - side // 2, 0, self.domain - side)
+        offsets = np.unravel_index(np.arange(side ** len(middle)), (side,) * len(middle))
+        return np.stack(offsets, axis=1) + corner
 
     @staticmethod
     def _zipf(size: int, skew: float) -> npt.NDArray[np.float64]:

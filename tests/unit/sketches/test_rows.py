@@ -48,7 +48,7 @@ def test_as_in_spark_nan_equals_nan_and_the_zeros_are_equal():
 )
 def test_keys_of_different_types_are_refused(other):
     with pytest.raises(AnswerError, match="is joined with a") as error:
-        sketch(PLAN, "r", {"a": [1]}) + sketch(PLAN, "s", {"b": other})
+        _ = sketch(PLAN, "r", {"a": [1]}) + sketch(PLAN, "s", {"b": other})
     assert "cast" in error.value.instead
 
 
@@ -68,7 +68,7 @@ def test_large_counters_are_exact_and_their_sum_is_checked():
     large = sketch(PLAN, "r", {"a": [7]}, counts=[2**62 + 1])
     assert {abs(value) for value in large.counters[0].tolist()} == {2**62 + 1}
     with pytest.raises(AnswerError, match="overflows"):
-        large + large
+        _ = large + large
 
 
 def test_deleting_what_was_inserted_leaves_nothing():
@@ -100,7 +100,7 @@ def test_what_is_missing_is_named():
 def test_sketches_of_different_plans_do_not_add_up():
     other = plan_sharing({"q": [("r", "a", "s", "b")]}, budget=200, seed=1)
     with pytest.raises(GinghamError, match="different plans"):
-        empty(PLAN) + empty(other)
+        _ = empty(PLAN) + empty(other)
 
 
 def test_plans_and_sketches_travel():

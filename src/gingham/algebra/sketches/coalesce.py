@@ -6,6 +6,7 @@ then has two edges on one xi family: its estimate would no longer be right on av
 
 from __future__ import annotations
 
+import heapq
 import time
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
@@ -95,42 +96,29 @@ class _Search:
         only when its last known worth is the best.
         """
         now = least_error(metric, self.uses(), weights)
-        worth = dict.fromkeys(self.pairs(), 0.0)  # error after / error before: 0 is unknown
+        # Error after / error before, the best first; 0 is not known yet.
+        worth = [(0.0, pair) for pair in self.pairs()]
         while worth:
-            pair = min(worth, key=worth.__getitem__)
-            fitting = self.fitting(*pair)
-            if fitting is None:
-                del worth[pair]
+            _, pair = heapq.heappop(worth)
+            one, other = sorted(self.home[vertex] for vertex in pair)
+            if one == other or not (fitting := self.fitting(one, other)):
                 continue
             if time.monotonic() > deadline:
-                return self._rest(list(worth))
-            known = worth.pop(pair)
-            after = least_error(metric, self.uses(pair), weights)
-            if known != after / now and worth and after / now > min(worth.values()):
-                worth[pair] = after / now
+                return self._rest([pair, *(pair for _, pair in sorted(worth))])
+            after = least_error(metric, self.uses((one, other)), weights)
+            if worth and after / now > worth[0][0]:
+                heapq.heappush(worth, (after / now, (one, other)))
                 continue
-            self.merge(*pair, fitting)
-            worth = self._renamed(worth, pair)
+            self.merge(one, other, fitting)
             now = after
         return ()
 
     def _rest(self, pairs: list[tuple[int, int]]) -> tuple[str, ...]:
-        for a, b in pairs:
-            one, other = sorted((self.home[a], self.home[b]))
+        for pair in pairs:
+            one, other = sorted(self.home[vertex] for vertex in pair)
             if one != other and (fitting := self.fitting(one, other)):
                 self.merge(one, other, fitting)
         return (f"sharing: time was up, {len(pairs)} pairs of sketches were coalesced unweighed",)
-
-    def _renamed(
-        self, worth: dict[tuple[int, int], float], merged: tuple[int, int]
-    ) -> dict[tuple[int, int], float]:
-        kept, gone = merged
-        found: dict[tuple[int, int], float] = {}
-        for (a, b), value in worth.items():
-            one, other = (kept if v == gone else v for v in (a, b))
-            pair = (one, other) if one < other else (other, one)
-            found[pair] = min(value, found.get(pair, value))
-        return found
 
     def pairs(self) -> Iterator[tuple[int, int]]:
         alike: dict[Occurrence, list[int]] = defaultdict(list)

@@ -20,6 +20,7 @@ Counters = npt.NDArray[np.int64]
 # Keys at a time: the tables and the signs of a thousand copies stay in the cache.
 BLOCK = 1 << 13
 MOST = 2**63 - 1
+BITS = (1 << np.arange(8, dtype=np.uint8)).reshape(8, 1)
 
 
 def count(
@@ -76,11 +77,9 @@ def _odd(families: Sequence[Words], keys: Sequence[Words]) -> Words:
 
 def _planes(values: Words, words: int) -> Words:
     """Bit by bit: row b has bit b of all values."""
-    bits = np.zeros((64 * words, 64), dtype=np.uint8)
-    little = values.astype("<u8", copy=False).view(np.uint8).reshape(-1, 8)
-    bits[: len(values)] = np.unpackbits(little, axis=1, bitorder="little")
-    packed = np.packbits(bits, axis=0, bitorder="little")
-    return np.ascontiguousarray(packed.T).view("<u8")
+    columns = np.zeros((8, 1, 64 * words), dtype=np.uint8)
+    columns[:, 0, : len(values)] = values.astype("<u8", copy=False).view(np.uint8).reshape(-1, 8).T
+    return np.packbits(columns & BITS, axis=2, bitorder="little").reshape(64, -1).view("<u8")
 
 
 def _choices(eight: Words) -> Words:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
-from typing import Literal, get_args
+from typing import Literal, cast, get_args
 
 from gingham.algebra.sketches.coalesce import JointGraph, coalesce
 from gingham.algebra.sketches.fragments import (
@@ -108,7 +108,8 @@ def plan_sharing(
                 f"{value!r} is no choice", "it is not known", f"one of {', '.join(get_args(kind))}"
             )
     if isinstance(queries, Mapping):
-        queries = [JoinQuery(joins, name) for name, joins in queries.items()]
+        named = cast("Mapping[str, Sequence[Join]]", queries)
+        queries = [JoinQuery(joins, name) for name, joins in named.items()]
     found = trees(queries)
     names = [tree.name for tree in found]
     if weights is not None and not isinstance(weights, Mapping):

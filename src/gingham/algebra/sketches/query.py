@@ -127,7 +127,7 @@ def _members(joins: Sequence[Join], relations: dict[str, str]) -> Iterator[tuple
             "no joins", "a sketch estimates a join", 'give equalities: ("r1", "a", "r2", "b")'
         )
     for join in joins:
-        if len(join) != 4 or not all(isinstance(part, str) and part for part in join):
+        if len(join) != 4 or not all(join):
             raise QueryError(
                 f"{join!r} is no equi-join",
                 "only equalities between two attributes can be estimated from sketches",

@@ -78,7 +78,14 @@ def sketch(
     wanted = dict.fromkeys(attribute for vertex in mine for attribute in vertex.attributes)
     _all_there(relation, "join attribute", wanted, keys)
     columns = {attribute: encode(keys[attribute]) for attribute in wanted}
-    size = len(next(iter(columns.values())).words)
+    size = len(columns[next(iter(wanted))].words)
+    for attribute, column in columns.items():
+        if len(column.words) != size:
+            raise GinghamError(
+                f"{relation}.{attribute} has {len(column.words)} keys for {size} rows",
+                "every row has a key in every column",
+                "columns of the same length, NULL where there is no key",
+            )
     rows = _whole("counts", np.ones(size, np.int64) if counts is None else counts, size)
     measured = {name: _whole(name, values, size) for name, values in (sums or {}).items()}
     _all_there(relation, "measure", {v.measure: None for v in mine if v.measure}, measured)

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar
 
 import numpy as np
 from scipy.sparse import csr_array
-from scipy.sparse.csgraph import breadth_first_order, connected_components, maximum_flow
+from scipy.sparse.csgraph import maximum_flow
 
+from gingham.algebra.sketches.query import Groups
 from gingham.core.errors import GinghamError
 
 Metric = Literal["average", "maximum"]
@@ -145,26 +146,24 @@ def components(uses: Sequence[Collection[int]], weights: Sequence[float]) -> lis
 
 
 _Part = tuple[tuple[int, ...], frozenset[int]]  # queries, vertices
+NOTHING: _Part = ((), frozenset())
 
 
 def _connected(
     uses: Sequence[Collection[int]], queries: tuple[int, ...], vertices: frozenset[int]
-) -> Iterable[_Part]:
-    if len(queries) == 1:
-        return [(queries, vertices)]
-    ordered = sorted(vertices)
-    place = {vertex: len(queries) + i for i, vertex in enumerate(ordered)}
-    ends = [(i, place[v]) for i, q in enumerate(queries) for v in uses[q] if v in vertices]
-    size = len(queries) + len(ordered)
-    rows, columns = zip(*ends, strict=True)
-    graph = csr_array((np.ones(len(ends)), (rows, columns)), shape=(size, size))
-    count, labels = connected_components(graph, directed=False)
-    parts: list[tuple[list[int], list[int]]] = [([], []) for _ in range(count)]
-    for label, query in zip(labels, queries, strict=False):
-        parts[label][0].append(query)
-    for label, vertex in zip(labels[len(queries) :], ordered, strict=True):
-        parts[label][1].append(vertex)
-    return [(tuple(qs), frozenset(vs)) for qs, vs in parts]
+) -> list[_Part]:
+    groups = Groups[tuple[str, int]]()
+    for query in queries:
+        for vertex in uses[query]:
+            if vertex in vertices:
+                groups.unite(("query", query), ("vertex", vertex))
+    return [
+        (
+            tuple(sorted(number for kind, number in group if kind == "query")),
+            frozenset(number for kind, number in group if kind == "vertex"),
+        )
+        for group in groups.all()
+    ]
 
 
 def _cut(
@@ -178,44 +177,81 @@ def _cut(
     Each vertex brings what the component weighs, each query takes its weight times the number
     of vertices. Where not everything can flow, a set of vertices is worth less than the average.
     """
-    nothing: _Part = ((), frozenset())
     if len(queries) == 1 or len(vertices) == 1:
-        return nothing, nothing
-    ordered = sorted(vertices)
-    n, k = len(ordered), len(queries)
-    heavy = np.array([weights[q] for q in queries])
+        return NOTHING, NOTHING
+    ordered, n = sorted(vertices), len(vertices)
+    users: dict[int, list[int]] = {vertex: [] for vertex in ordered}
+    for place, query in enumerate(queries):
+        for vertex in uses[query]:
+            if vertex in users:
+                users[vertex].append(place)
     # Whole numbers, so that what is saturated is known and not guessed.
-    whole = np.rint(heavy * ((MOST_FLOW // n - k) / heavy.sum())).astype(np.int64)
-    total = int(whole.sum())
-    place = {vertex: 1 + i for i, vertex in enumerate(ordered)}
-    middle = [
-        (place[v], 1 + n + i) for i, q in enumerate(queries) for v in uses[q] if v in vertices
-    ]
-    source, sink = 0, 1 + n + k
-    rows = [*[source] * n, *(a for a, _ in middle), *range(1 + n, sink)]
-    columns = [*range(1, 1 + n), *(b for _, b in middle), *[sink] * k]
-    # One more than a vertex has to give: what joins vertex and query is never saturated.
-    offers = [*[total] * n, *[total + 1] * len(middle), *(whole * n)]
-    capacity = np.array(offers, dtype=np.int32)
-    graph = csr_array((capacity, (rows, columns)), shape=(sink + 1, sink + 1))
-    found = maximum_flow(graph, source, sink)
-    if found.flow_value == total * n:
-        return nothing, nothing
-
-    residual = graph - found.flow
-    residual.eliminate_zeros()
-
-    def part(reached: Iterable[int]) -> _Part:
-        numbers = {int(node) for node in reached}
-        return (
-            tuple(q for i, q in enumerate(queries) if 1 + n + i in numbers),
-            frozenset(v for v in ordered if place[v] in numbers),
-        )
-
-    return (
-        part(breadth_first_order(residual, source, return_predecessors=False)),
-        part(breadth_first_order(residual.T.tocsr(), sink, return_predecessors=False)),
+    unit = math.fsum(weights[q] for q in queries) / (MOST_FLOW // n - len(queries))
+    demands = [round(weights[q] / unit) * n for q in queries]
+    supply = sum(demands) // n
+    flow = _flow([users[vertex] for vertex in ordered], supply, demands)
+    given = [sum(row.values()) for row in flow]
+    taken = [0] * len(queries)
+    for row in flow:
+        for place, amount in row.items():
+            taken[place] += amount
+    poor = _reached(
+        [v for v, amount in enumerate(given) if amount < supply],
+        lambda v: users[ordered[v]],
+        lambda q: [v for v, row in enumerate(flow) if row.get(q)],
     )
+    rich = _reached(
+        [q for q, amount in enumerate(taken) if amount < demands[q]],
+        lambda q: [v for v, vertex in enumerate(ordered) if q in users[vertex]],
+        lambda v: [q for q, amount in flow[v].items() if amount],
+    )
+    return _part(queries, ordered, poor[1], poor[0]), _part(queries, ordered, *rich)
+
+
+def _flow(users: list[list[int]], supply: int, demands: list[int]) -> list[dict[int, int]]:
+    """A maximum flow: how much each vertex gives to each of its users."""
+    n, sink = len(users), 1 + len(users) + len(demands)
+    rows = [
+        [*range(1, 1 + n)],
+        *([1 + n + q for q in qs] for qs in users),
+        *[[sink]] * len(demands),
+    ]
+    # One more than a vertex has to give: what joins it with a query is never saturated.
+    capacities = [*[supply] * n, *[supply + 1] * sum(map(len, users)), *demands]
+    starts = np.cumsum([0, *map(len, rows), 0], dtype=np.int32)
+    ends = np.array([end for row in rows for end in row], dtype=np.int32)
+    graph = csr_array(
+        (np.array(capacities, dtype=np.int32), ends, starts), shape=(sink + 1, sink + 1)
+    )
+    flow = maximum_flow(graph, 0, sink).flow
+    ends, amounts, edges = flow.indices.tolist(), flow.data.tolist(), flow.indptr.tolist()
+    return [
+        {
+            ends[i] - 1 - n: amounts[i]
+            for i in range(edges[v], edges[v + 1])
+            if ends[i] > n  # the rest is what came from the source
+        }
+        for v in range(1, 1 + n)
+    ]
+
+
+def _reached(
+    start: list[int], forth: Callable[[int], list[int]], back: Callable[[int], list[int]]
+) -> tuple[set[int], set[int]]:
+    """Everything on this side and on the other side that one gets to from the start."""
+    here, there, left = set(start), set[int](), list(start)
+    while left:
+        for other in forth(left.pop()):
+            if other not in there:
+                there.add(other)
+                new = [one for one in back(other) if one not in here]
+                here.update(new)
+                left += new
+    return here, there
+
+
+def _part(queries: tuple[int, ...], ordered: list[int], some: set[int], of: set[int]) -> _Part:
+    return tuple(queries[q] for q in sorted(some)), frozenset(ordered[v] for v in of)
 
 
 def _average(

@@ -43,7 +43,8 @@ class Histogram:
         steps = min(buckets, high - low)
         edges = np.floor(np.linspace(low, high, steps + 1))
         place = np.searchsorted(edges, keys, side="right") - 1
-        return cls(edges, np.bincount(place, weights=counts, minlength=steps))
+        rows = np.bincount(place, weights=counts, minlength=steps)
+        return cls(edges, rows.astype(np.float64))
 
     def frequencies(self, edges: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """The part of all rows that one key of each finer bucket has, if keys are spread evenly."""
