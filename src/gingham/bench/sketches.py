@@ -39,7 +39,7 @@ from gingham.algebra.sketches import (
     sketch_weights,
 )
 from gingham.algebra.sketches.plan import Sharing
-from gingham.algebra.sketches.space import Metric, least_error
+from gingham.algebra.sketches.space import METRICS, Metric, least_error
 from gingham.bench.sketch_report import Curve, Panel, Report, Section, draw, show
 from gingham.bench.timing import repeat
 from gingham.testing.convex import convex_optimum, random_graph
@@ -49,7 +49,6 @@ from gingham.testing.regions import Regions, Table, workload
 Errors = npt.NDArray[np.float64]
 
 BUDGETS = (2000, 4000, 8000, 12_000, 16_000, 20_000)
-METRICS: tuple[Metric, ...] = ("average", "maximum")
 REPETITIONS = 100
 # Sketches of an earlier window have random signs of their own.
 EARLIER = 1_000_000

@@ -93,6 +93,13 @@ def test_counts_and_sums_do_not_share_the_summed_relation():
     assert len(plan.vertices) == 3
 
 
+def test_equal_queries_share_everything():
+    joins = [("r", "a", "s", "a"), ("s", "b", "t", "b")]
+    plan = plan_sharing([joins] * 200, budget=900)
+    assert plan.words == (300, 300, 300)
+    assert len(plan.copies) == 200
+
+
 RANGES = [frozenset(range(a, b)) for a in range(4) for b in range(a + 1, 5)]
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations, permutations, product
 
 from gingham.algebra.sketches.query import JoinTree, Occurrence
-from gingham.algebra.sketches.space import Metric, least_error
+from gingham.algebra.sketches.space import METRICS, Metric, least_error
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +48,37 @@ def coalesce(
 
     `fold` also coalesces the two sides of a self-join; they hold the same numbers. `ties` are
     occurrences, selections left out, whose sketches are to be on the same xi families whatever
-    rows they select. After `seconds` pairs are coalesced as they come, and a notice says so.
+    rows they select. After `seconds` of computing, pairs are coalesced as they come, and a notice
+    says so.
     """
-    search = _Search(trees, fold=fold)
-    notices = search.run(metric, weights, time.monotonic() + seconds) if share else ()
-    for occurrence in ties:
-        search.tie(occurrence)
-    return search.graph(notices)
+    if not share:
+        return _Search(trees, fold=fold).graph(())
+    # Equal queries share everything, and count as one with the weight of all.
+    alike: dict[object, list[int]] = defaultdict(list)
+    for number, tree in enumerate(trees):
+        alike[tree.occurrences, tree.edges].append(number)
+    combined = [
+        (sum if metric == "average" else max)(weights[number] for number in numbers)
+        for numbers in alike.values()
+    ]
+    different = [trees[numbers[0]] for numbers in alike.values()]
+    graphs: list[JointGraph] = []
+    # Two orders, since neither is always better; that of the maximum costs next to nothing.
+    for order in dict.fromkeys((metric, METRICS[-1])):
+        search = _Search(different, fold=fold)
+        notices = search.run(order, combined, time.thread_time() + seconds)
+        for occurrence in ties:
+            search.tie(occurrence)
+        graphs.append(search.graph(notices))
+    graph = min(
+        graphs, key=lambda graph: least_error(metric, [set(used) for used in graph.uses], combined)
+    )
+    uses = {
+        number: used
+        for numbers, used in zip(alike.values(), graph.uses, strict=True)
+        for number in numbers
+    }
+    return replace(graph, uses=tuple(uses[number] for number in range(len(trees))))
 
 
 class _Search:
@@ -103,7 +127,7 @@ class _Search:
             one, other = sorted(self.home[vertex] for vertex in pair)
             if one == other or not (fitting := self.fitting(one, other)):
                 continue
-            if time.monotonic() > deadline:
+            if time.thread_time() > deadline:
                 return self._rest([pair, *(pair for _, pair in sorted(worth))])
             after = least_error(metric, self.uses((one, other)), weights)
             if worth and after / now > worth[0][0]:

@@ -20,6 +20,7 @@ from gingham.algebra.sketches.query import Groups
 from gingham.core.errors import GinghamError
 
 Metric = Literal["average", "maximum"]
+METRICS: tuple[Metric, ...] = ("average", "maximum")
 Q = TypeVar("Q", bound=Hashable)
 V = TypeVar("V", bound=Hashable)
 
