@@ -233,9 +233,9 @@ def _ways(
         name: {attribute: table.histogram(attribute) for attribute in table.keys}
         for name, table in work.tables.items()
     }
-    yield "uniform weights", uniform
-    yield "weights from histograms", planned(histogram_weights(work.queries, statistics))
-    yield "weights from the last window", reweighed
+    yield "uniform", uniform
+    yield "histograms", planned(histogram_weights(work.queries, statistics))
+    yield "last window", reweighed
 
 
 def _vertices() -> Section:
@@ -289,8 +289,8 @@ def _solver(graphs: int) -> Section:
 
 def _coverage(panels: Sequence[Panel]) -> Iterator[Section]:
     yield Section(
-        "intervals of 95 % that hold the truth",
-        ("", *(f"workload {p.workload}, {p.metric}" for p in panels)),
+        "intervals of 95 % that hold the truth, by workload",
+        ("", *(f"{p.workload}, {p.metric}" for p in panels)),
         (("held", *(f"{p.held:.1%}" for p in panels)),),
     )
 

@@ -74,7 +74,8 @@ def histogram_weights(
 def sketch_weights(plan: SharingPlan, sketches: Sketches) -> dict[str, float]:
     """Weights from the spread of estimates that were made with a plan.
 
-    An answer that drowns in noise is taken for as large as the noise: nobody knows it smaller.
+    An answer is taken for two standard errors larger than it seems, so that a query about which
+    little is known does not starve the others.
     """
     found: dict[str, float] = {}
     for query, copies in plan.copies.items():
@@ -83,8 +84,8 @@ def sketch_weights(plan: SharingPlan, sketches: Sketches) -> dict[str, float]:
         if not variance:
             found[query] = plan.weights[query]
             continue
-        answer = max(float(values.mean()) ** 2, variance / copies)
-        found[query] = SCALE * variance / answer
+        answer = abs(float(values.mean())) + 2 * math.sqrt(variance / copies)
+        found[query] = SCALE * variance / answer**2
     return found
 
 
