@@ -10,7 +10,9 @@ import click
 from gingham.core.errors import GinghamError
 
 # Each is a module of gingham.bench with a function `run`.
-BENCHES = ("share", "stream", "endure")
+BENCHES = ("share", "stream", "endure", "sketches")
+# These measure mathematics alone.
+WITHOUT_SPARK = ("sketches",)
 
 _FILE = click.argument("file", type=click.Path(path_type=Path))
 
@@ -125,7 +127,10 @@ def run(
 def bench(
     name: str, json_path: str | None, plot_path: str | None, rows: int | None, *, quick: bool
 ) -> None:
-    """Measure sharing against the ways to do without it; NAME is share, stream or endure."""
+    """Measure sharing against the ways to do without it.
+
+    NAME is share, stream, endure or sketches.
+    """
     if name not in BENCHES:
         raise GinghamError(
             f"there is no benchmark {name!r}", "its name is none of ours", ", ".join(BENCHES)
@@ -138,11 +143,13 @@ def bench(
             "benchmarks compare with DuckDB and draw with Matplotlib",
             "pip install 'gingham[bench]'",
         )
-    from gingham.cli.start import start
-
     given = {"rows": rows, "json_path": json_path, "plot_path": plot_path}
-    options = {option: value for option, value in given.items() if value is not None}
-    import_module(f"gingham.bench.{name}").run(quick=quick, spark=start(), **options)
+    options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    if name not in WITHOUT_SPARK:
+        from gingham.cli.start import start
+
+        options["spark"] = start()
+    import_module(f"gingham.bench.{name}").run(quick=quick, **options)
 
 
 def main() -> None:
