@@ -119,7 +119,9 @@ class StreamLoop:
             if not self._log.is_finished(entry):
                 self._answer(entry, Stopwatch())
                 self._log.finish(entry)
-            self._prune(entry)
+            # No snapshot here: under the plan of this life cells may have other numbers than under
+            # the entry's epoch, by which a snapshot is read.
+            self._state.prune(self._floors(entry.after), self._epoch.forest)
 
     def _take(self, entry: Entry, shards: pa.Table) -> None:
         """Put the shards of an entry into the state, under the plan that made them."""
