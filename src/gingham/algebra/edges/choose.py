@@ -20,7 +20,7 @@ from gingham.algebra.edges.terms import merged_terms
 from gingham.core.errors import BudgetError, QueryError
 
 # Each takes classes that `normalized` has thinned out, and raises BudgetError where it gives up.
-METHODS: dict[str, Callable[[Sequence[ResidueClass]], EdgeRate]] = {
+METHODS: dict[str, Callable[..., EdgeRate]] = {
     "naive": naive,
     "bit_set": bit_set,
     "f1": f1,
@@ -35,11 +35,12 @@ _SHORT_PERIOD = 4_000_000
 
 
 def edge_rate(
-    classes: Iterable[ResidueClass], method: str = "best", *, most_cells: int = MOST_CELLS
+    classes: Iterable[ResidueClass], method: str = "best", *, most: int | None = None
 ) -> EdgeRate:
     """Edges per tick of all classes together; classes are pairs (slide, residue).
 
-    Exact as long as no table has more than `most_cells`, else with a margin; `how` says which.
+    Exact as long as no table has more than `most` cells, else with a margin; `how` says which. A
+    method of `METHODS` gives up where it needs more than `most` of what it counts.
 
     >>> rate = edge_rate([(3, 0), (4, 0), (4, 3), (6, 0), (6, 2), (9, 0)])
     >>> float(rate), rate.fraction, rate.how
@@ -49,27 +50,27 @@ def edge_rate(
     if not thin:
         return EdgeRate(0.0, operations=0, how="no edges")
     if method == "best":
-        return _best(thin, most_cells)
+        return _best(thin, MOST_CELLS if most is None else most)
     if method not in METHODS:
         raise QueryError(
             f"there is no way {method!r} to an edge rate",
             "its name is none of ours",
             ", ".join(["best", *METHODS]),
         )
-    return METHODS[method](thin)
+    return METHODS[method](thin) if most is None else METHODS[method](thin, most)
 
 
-def _best(classes: tuple[ResidueClass, ...], most_cells: int) -> EdgeRate:
+def _best(classes: tuple[ResidueClass, ...], most: int) -> EdgeRate:
     pane, origin = pane_length(classes), classes[0][1]
     panes = [(s // pane, (a - origin) // pane % (s // pane)) for s, a in classes]
-    rate = _of_panes(panes, most_cells)
+    rate = _of_panes(panes, most)
     value = rate.fraction if rate.fraction is not None else float(rate)
     return EdgeRate(
         value / pane, operations=rate.operations, how=rate.how, margin=rate.margin / pane
     )
 
 
-def _of_panes(classes: Sequence[ResidueClass], most_cells: int) -> EdgeRate:
+def _of_panes(classes: Sequence[ResidueClass], most: int) -> EdgeRate:
     if len(classes) <= _FEW_CLASSES:
         return merged_terms(classes)
     if composite_period(classes) <= _SHORT_PERIOD:
@@ -77,7 +78,7 @@ def _of_panes(classes: Sequence[ResidueClass], most_cells: int) -> EdgeRate:
     try:
         if len(classes) <= _SOME_CLASSES:
             return merged_terms(classes)
-        return eliminate(classes, most_cells)
+        return eliminate(classes, most)
     except BudgetError:
         return _narrowed(random_blocks(classes), classes)
 

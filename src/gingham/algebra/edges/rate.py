@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterable
 from fractions import Fraction
+from typing import Self
 
 from gingham.algebra.edges.classes import ResidueClass
 from gingham.core.errors import QueryError
@@ -30,7 +31,7 @@ class EdgeRate(float):
 
     def __new__(
         cls, value: Fraction | float, *, operations: int, how: str, margin: float = 0.0
-    ) -> EdgeRate:
+    ) -> Self:
         self = super().__new__(cls, value)
         self.fraction = value if isinstance(value, Fraction) else None
         self.operations = operations
@@ -45,7 +46,11 @@ class EdgeRate(float):
 
     def __getnewargs_ex__(self) -> tuple[tuple[Fraction | float], dict[str, object]]:
         value = float(self) if self.fraction is None else self.fraction
-        told = {"operations": self.operations, "how": self.how, "margin": self.margin}
+        told: dict[str, object] = {
+            "operations": self.operations,
+            "how": self.how,
+            "margin": self.margin,
+        }
         return (value,), told
 
 

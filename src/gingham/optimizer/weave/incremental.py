@@ -169,7 +169,7 @@ class _Draft:
             return
         left = WovenTree(tuple(found), tree.edge_rate, 0.0, 0.0)
         classes = left.classes
-        rate = edge_rate(classes, most_cells=_QUICK_CELLS)
+        rate = edge_rate(classes, most=_QUICK_CELLS)
         edges = EdgeRate(
             float(rate) * self._ticks,
             operations=rate.operations,
@@ -229,7 +229,9 @@ class _Draft:
     ) -> EdgeRate:
         measure = self._measure
         if measure.exact:
-            return EdgeRate(measure.rate(measure.union((row, other))), operations=1, how=measure.how)
+            return EdgeRate(
+                measure.rate(measure.union((row, other))), operations=1, how=measure.how
+            )
         edges = float(one.edge_rate) + float(two.edge_rate) - overlap
         margin = measure.error * (edges / self._ticks) ** 0.5 * self._ticks
         return EdgeRate(edges, operations=1, how=measure.how, margin=margin)
@@ -268,9 +270,7 @@ class _Draft:
             order = np.argsort(np.where(exact, np.inf, -saves), kind="stable")[:batch]
             order = order[~exact[order]]
             which = others[order]
-            found, error = self._measure.overlaps(
-                self._rows[place], [self._rows[i] for i in which]
-            )
+            found, error = self._measure.overlaps(self._rows[place], [self._rows[i] for i in which])
             limit = bounds[which]
             # Where a sample cannot tell them apart, the sum of exact parts is the better estimate.
             close = np.abs(limit - found) <= error
@@ -288,7 +288,8 @@ class _Draft:
         pairs = pair_overlaps(
             (slides, residues, residues), (self._slides, self._residues, self._residues)
         )
-        sums = np.bincount(self._owners, weights=pairs.sum(axis=0), minlength=len(self._trees))
+        sums = np.zeros(len(self._trees))
+        np.add.at(sums, self._owners, pairs.sum(axis=0))
         return sums * self._ticks
 
     def _own(self, classes: Sequence[ResidueClass], place: int) -> None:

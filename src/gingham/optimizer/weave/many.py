@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from gingham.optimizer.weave.measure import Measure, Row, choose_measure
+from gingham.optimizer.weave.measure import Measure, choose_measure, pair_overlaps
 from gingham.optimizer.weave.problem import Partition, Problem, of_set_trees
 from gingham.optimizer.weave.scalable import NOTHING, Weaver, Woven, stopped_early
 from gingham.optimizer.weave.windows import EdgeSets
@@ -19,7 +19,8 @@ Bools = npt.NDArray[np.bool_]
 MOST_COMPARED = 22_000
 _CHUNK = 4_000
 _MOST_SHELVES = 4_096
-_MOST_EXPANDED = 50_000_000
+_MOST_EXPANDED = 20_000_000
+_PARTNERS = 16
 
 
 def scalable(problem: Problem) -> Partition:
@@ -41,7 +42,10 @@ def scalable(problem: Problem) -> Partition:
     if len(gaining) <= MOST_COMPARED:
         part = Weaver.of_sets(sets.part(gaining), problem.cost, problem.rate, measure)
         woven = part.weave(problem.until)
-        notice = f"only {len(gaining):,} of {len(sets):,} edge sets may gain: no others were woven"
+        notice = (
+            f"{len(gaining):,} of {len(sets):,} edge sets were woven: those that gain at first, "
+            f"each with {_PARTNERS} partners at most of every slide"
+        )
     else:
         woven, rounds = _in_chunks(problem, sets.part(gaining), measure)
         notice = (
@@ -107,74 +111,103 @@ def _shelves(sets: EdgeSets) -> _Shelves:
 
 
 def _may_gain(problem: Problem) -> Bools:
-    """Which edge sets can gain by sharing with another one, judged by shelves of them."""
+    """Which edge sets to weave.
+
+    On each pair of shelves those of the smaller one that gain, with their best few partners on
+    the other.
+    """
     sets, cost, rate = problem.sets, problem.cost, problem.rate
     shelves = _shelves(sets)
     everything = np.ones(len(sets), dtype=bool)
     if len(shelves.slides) > _MOST_SHELVES:
         return everything
     nothing = NOTHING * problem.price(0.0, 0.0)
-    slides, residues, least = shelves.slides, shelves.residues, shelves.least
-    edges = residues / slides * sets.ticks
-
-    gaining = np.zeros(len(sets), dtype=bool)
+    edges = shelves.residues / shelves.slides * sets.ticks
+    alone = cost.tree(edges, shelves.least, rate)
     order = np.argsort(shelves.of_set, kind="stable")
-    starts = np.searchsorted(shelves.of_set[order], np.arange(len(slides) + 1))
+    stops = np.cumsum(np.bincount(shelves.of_set))
+    lots = np.split(order, stops[:-1])
+    sizes = np.array([len(lot) for lot in lots])
+
+    pairs: list[tuple[int, int]] = []
     expanded = 0
-    for shelf in range(len(slides)):
-        # Different sets with the same slide have at most one residue in common.
-        pairs = np.where(slides == slides[shelf], 1, residues * residues[shelf])
-        pairs[(slides == slides[shelf]) & (residues == 1) & (residues[shelf] == 1)] = 0
-        common = pairs * (np.gcd(slides, slides[shelf]) / slides / slides[shelf]) * sets.ticks
-        common = np.minimum(common, np.minimum(edges, edges[shelf]))
-        together = edges + edges[shelf] - common
-        apart = cost.tree(edges, least, rate)
-        own = cost.tree(edges[shelf : shelf + 1], least[shelf : shelf + 1], rate)
-        others = np.flatnonzero(
-            own + apart - cost.tree(together, least + least[shelf], rate) > nothing
+    for shelf, lot in enumerate(lots):
+        common = _most_common(shelves, shelf) * sets.ticks
+        together = edges + edges[shelf] - np.minimum(common, np.minimum(edges, edges[shelf]))
+        gains = (
+            alone + alone[shelf] - cost.tree(together, shelves.least + shelves.least[shelf], rate)
         )
-        members = order[starts[shelf] : starts[shelf + 1]]
-        expanded += len(others) * len(members)
+        smaller = (sizes > len(lot)) | ((sizes == len(lot)) & (np.arange(len(lots)) >= shelf))
+        others = np.flatnonzero((gains > nothing) & smaller)
+        expanded += len(lot) * int(sizes[others].sum())
         if expanded > _MOST_EXPANDED:
             return everything
-        factors = sets.factors[members][:, None]
-        alone = cost.tree(np.broadcast_to(edges[shelf], factors.shape), factors, rate)
-        gains = alone + apart[others] - cost.tree(together[others], factors + least[others], rate)
-        gaining[members] = (gains > nothing).any(axis=1)
+        pairs += [(shelf, other) for other in others.tolist()]
+
+    gaining = np.zeros(len(sets), dtype=bool)
+    for shelf, other in pairs:
+        ours, theirs = lots[shelf], lots[other]
+        overlaps = pair_overlaps(_lot(sets, ours), _lot(sets, theirs)) * sets.ticks
+        together = edges[shelf] + edges[other] - overlaps
+        factors = sets.factors[ours, None] + sets.factors[theirs]
+        apart = cost.tree(np.full(len(ours), edges[shelf]), sets.factors[ours], rate)[:, None]
+        apart = apart + cost.tree(np.full(len(theirs), edges[other]), sets.factors[theirs], rate)
+        gains = apart - cost.tree(together, factors, rate)
+        if shelf == other:
+            np.fill_diagonal(gains, -np.inf)
+        best = np.argsort(-gains, axis=1, kind="stable")[:, :_PARTNERS]
+        gain = np.take_along_axis(gains, best, axis=1) > nothing
+        gaining[ours[gain.any(axis=1)]] = True
+        gaining[theirs[best[gain]]] = True
     return gaining
+
+
+def _most_common(shelves: _Shelves, shelf: int) -> npt.NDArray[np.float64]:
+    """Edges per tick that a set of this shelf and a different one of each other have at most."""
+    slide, own = shelves.slides[shelf], shelves.residues[shelf]
+    # Different sets with the same slide have at most one residue in common.
+    pairs = np.where(
+        shelves.slides == slide, np.minimum(shelves.residues * own - 1, 1), shelves.residues * own
+    )
+    return pairs * (np.gcd(shelves.slides, slide) / shelves.slides / slide)
+
+
+def _lot(sets: EdgeSets, which: Ints) -> tuple[Ints, Ints, Ints]:
+    return sets.slides[which], sets.lows[which], sets.highs[which]
 
 
 def _in_chunks(problem: Problem, sets: EdgeSets, measure: Measure) -> tuple[Woven, int]:
     """Weave neighbours in the order of slides, then what came of them, until few trees are left."""
-    cost, rate, until = problem.cost, problem.rate, problem.until
+    cost, rate = problem.cost, problem.rate
     trees = [[i] for i in range(len(sets))]
     edges, factors = sets.rates, sets.factors
-    rows: list[Row | None] = [None] * len(sets)
     looked_at, rounds, finished = 0, 0, True
     while finished:
         rounds += 1
-        before, chunk = len(trees), _CHUNK if rounds == 1 or len(trees) > _CHUNK else len(trees)
-        kept: list[tuple[list[int], float, float, Row]] = []
-        for i in range(0, before, chunk):
+        before = len(trees)
+        kept: list[tuple[list[int], float]] = []
+        for i in range(0, before, _CHUNK):
+            part = slice(i, min(i + _CHUNK, before))
+            if problem.late:  # what is left stays as it is
+                finished = False
+                kept += zip(trees[part], edges[part].tolist(), strict=True)
+                continue
             if rounds == 1:
-                lot = sets.part(np.arange(i, min(i + chunk, before)))
+                lot = sets.part(np.arange(part.start, part.stop))
                 weaver = Weaver.of_sets(lot, cost, rate, measure)
             else:
-                part = slice(i, i + chunk)
-                weaver = Weaver.of_trees(
-                    edges[part], factors[part], list(rows[part]), cost, rate, measure
-                )
-            woven = weaver.weave(until)
+                rows = [
+                    measure.row(c for j in tree for c in sets.classes(j)) for tree in trees[part]
+                ]
+                weaver = Weaver.of_trees(edges[part], factors[part], rows, cost, rate, measure)
+            woven = weaver.weave(problem.until)
             looked_at += woven.looked_at
             finished &= woven.finished
-            for members, found, row in zip(woven.members, woven.rates, weaver.rows(), strict=True):
-                sets_of_tree = [one for j in members for one in trees[i + j]]
-                factor = float(sets.factors[sets_of_tree].sum())
-                kept.append((sets_of_tree, found, factor, row))
-        trees = [members for members, *_ in kept]
-        edges = np.array([found for _, found, _, _ in kept])
-        factors = np.array([factor for _, _, factor, _ in kept])
-        rows = [row for *_, row in kept]
-        if chunk >= before or len(trees) > 0.9 * before:
+            for members, found in zip(woven.members, woven.rates, strict=True):
+                kept.append(([one for j in members for one in trees[i + j]], found))
+        trees = [members for members, _ in kept]
+        edges = np.array([found for _, found in kept])
+        factors = np.array([sets.factors[tree].sum() for tree in trees])
+        if before <= _CHUNK or len(trees) > 0.9 * before:
             break
     return Woven(trees, edges.tolist(), looked_at, finished), rounds

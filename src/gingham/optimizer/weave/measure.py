@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import Any, Protocol
 
@@ -17,16 +17,18 @@ from gingham.algebra.edges import (
     pane_length,
 )
 from gingham.algebra.edges.instants import Instants
+from gingham.optimizer.weave.windows import EdgeSets
 
 Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint64]
 Row = Any  # an edge set, in the form of the measure that made it
 
 _MOST_PERIOD = 1 << 22  # instants of a period that is looked at as a whole
-_MOST_BYTES = 1 << 29  # for the bits of all edge sets
+_MOST_BYTES = 1 << 28  # for the bits of all edge sets
 _MOST_SETS_EXACT, _MOST_WORK_EXACT = 600, 2e8
 _BLOCKS = 8
-_FEWEST_INSTANTS, _MOST_INSTANTS = 1 << 14, 1 << 20
+_FEWEST_INSTANTS, _MOST_INSTANTS = 1 << 14, 1 << 17
 _DOUBTFUL = 2.0  # standard deviations
 _BATCH = 1 << 20  # words that are looked at together: they stay in the cache
 
@@ -63,7 +65,7 @@ def choose_measure(classes: Sequence[ResidueClass], sets: int, ticks: int) -> Me
     """A measure for trees made of these classes, which are those of so many edge sets."""
     bits = bits_for(classes, sets, ticks)
     if not bits.exact and sets <= _MOST_SETS_EXACT:
-        everything = edge_rate(classes, most_cells=2_000_000)
+        everything = edge_rate(classes, most=2_000_000)
         # What all classes together cost bounds what any tree of them does.
         if everything.exact and sets * everything.operations <= _MOST_WORK_EXACT:
             return Elimination(ticks)
@@ -150,9 +152,9 @@ class Bits:
             ]
             or [np.empty(0, dtype=np.int64)]
         )
-        error = np.zeros(len(counts)) if self.exact else np.sqrt(counts + 1.0)
+        error: Floats = np.zeros(len(counts)) if self.exact else np.sqrt(counts + 1.0)
         per = self._scale / self._instants
-        return counts * per, _DOUBTFUL * error * per
+        return counts.astype(np.float64) * per, _DOUBTFUL * error * per
 
 
 class Elimination:
@@ -187,9 +189,7 @@ class Elimination:
         return np.maximum(found, 0.0), np.zeros(len(found))
 
 
-def pair_overlaps(
-    one: tuple[npt.NDArray[np.int64], ...], others: tuple[npt.NDArray[np.int64], ...]
-) -> Floats:
+def pair_overlaps(one: tuple[Ints, Ints, Ints], others: tuple[Ints, Ints, Ints]) -> Floats:
     """Common edges per tick of every window of one lot with every window of another.
 
     A lot is slides, smaller and larger residues; equal residues are one. Two classes meet once in
@@ -211,3 +211,35 @@ def pair_overlaps(
         if other_two.any():
             meets += ((highs - other_highs) % common == 0) & two & other_two
     return meets * (common / slides / other_slides)
+
+
+def overlaps_by_slide(sets: EdgeSets) -> Iterator[tuple[Ints, Floats]]:
+    """The same for all edge sets with all, per unit of time, a slide at a time.
+
+    Slides without a common divisor need no look at residues: each pair meets once in their
+    product.
+    """
+    narrow = np.int32 if sets.slides.max() < 1 << 31 else np.int64
+    slides, index = np.unique(sets.slides, return_inverse=True)
+    lows, highs = sets.lows.astype(narrow), sets.highs.astype(narrow)
+    different = slides.astype(narrow)
+    two = lows != highs
+    counts = 1.0 + two
+    order = np.argsort(index, kind="stable")
+    stops = np.cumsum(np.bincount(index)).tolist()
+    for number, slide in enumerate(different):
+        rows = order[stops[number - 1] if number else 0 : stops[number]]
+        common = np.gcd(different, slide)
+        # Once in the lcm, per unit of time.
+        once = (common / slide / slides * sets.ticks)[index]
+        block = counts[rows, None] * (counts * once)
+        tied = np.flatnonzero((common > 1)[index])
+        divisors = common[index[tied]]
+        low, high, pair = lows[tied] % divisors, highs[tied] % divisors, two[tied]
+        own_low, own_high = lows[rows, None] % divisors, highs[rows, None] % divisors
+        meets = (own_low == low).astype(np.int8)
+        meets += (own_low == high) & pair
+        meets += (own_high == low) & two[rows, None]
+        meets += (own_high == high) & pair & two[rows, None]
+        block[:, tied] = meets * once[tied]
+        yield rows, block

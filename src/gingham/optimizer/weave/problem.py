@@ -99,9 +99,7 @@ def grown(problem: Problem, partition: Partition, until: float) -> tuple[WovenTr
     return tuple(trees)
 
 
-def _rate(
-    problem: Problem, partition: Partition, sets: Ints, tree: int, until: float
-) -> EdgeRate:
+def _rate(problem: Problem, partition: Partition, sets: Ints, tree: int, until: float) -> EdgeRate:
     known = partition.rates[tree] if tree < len(partition.rates) else None
     if known is not None and partition.exact:
         return EdgeRate(known, operations=1, how=partition.how)
@@ -111,7 +109,7 @@ def _rate(
         return EdgeRate(known, operations=1, how=partition.how, margin=margin)
     classes: list[ResidueClass] = [c for i in sets.tolist() for c in problem.sets.classes(i)]
     ticks = problem.windows.ticks
-    found = edge_rate(classes, most_cells=_QUICK_CELLS)
+    found = edge_rate(classes, most=_QUICK_CELLS)
     value = found.fraction if found.fraction is not None else float(found)
     return EdgeRate(
         value * ticks, operations=found.operations, how=found.how, margin=found.margin * ticks

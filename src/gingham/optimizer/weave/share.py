@@ -138,9 +138,7 @@ def weave_share(
     )
 
 
-def _merge_all(
-    problem: Problem, counter: _Counter, *, lookup: bool
-) -> tuple[bool, list[_Tree]]:
+def _merge_all(problem: Problem, counter: _Counter, *, lookup: bool) -> tuple[bool, list[_Tree]]:
     trees = [counter.tree(problem, i) for i in range(len(problem.windows))]
     ticks, empty = problem.windows.ticks, problem.price(0.0, 0.0)
 

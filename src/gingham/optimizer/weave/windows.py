@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -96,7 +97,9 @@ def read_windows(windows: Iterable[AnyWindow]) -> Windows:
     >>> [read.sets.classes(i) for i in range(4)]
     [((9, 0), (9, 3)), ((6, 0), (6, 4)), ((4, 0),), ((3, 0),)]
     """
-    given = [w if isinstance(w, Window | tuple) else _pair(w) for w in windows]
+    # Lists and rows of arrays will do for pairs, but only tuples can be looked up.
+    raw: list[Any] = list(windows)
+    given: list[AnyWindow] = [tuple(w) if isinstance(w, list | np.ndarray) else w for w in raw]
     if not given:
         raise QueryError(
             "no windows", "a plan needs at least one", "for example weave([(600, 300)], rate=100)"
@@ -136,13 +139,8 @@ def _pairs(given: Sequence[AnyWindow]) -> Ints:
     return spans.astype(np.int64)
 
 
-def _pair(window: object) -> AnyWindow:
-    """Lists and rows of arrays will do for pairs, but only tuples can be looked up."""
-    return tuple(window) if isinstance(window, list | np.ndarray) else window  # type: ignore[return-value]
-
-
-def _is_pair(window: object) -> bool:
-    return isinstance(window, list | tuple | np.ndarray) and len(window) == 2
+def _is_pair(window: Any) -> bool:
+    return isinstance(window, tuple) and len(window) == 2  # pyright: ignore[reportUnknownArgumentType]
 
 
 def _is_whole(window: object) -> bool:
@@ -183,7 +181,8 @@ def _together(windows: Windows) -> EdgeSets:
     of_window = np.empty(len(slides), dtype=np.int64)
     of_window[order] = number[np.cumsum(first) - 1]
     slides, lows, highs = keys[:, first][:, rank]
-    factors = np.bincount(of_window, weights=windows.factors)
+    factors = np.zeros(len(slides))
+    np.add.at(factors, of_window, windows.factors)
     return EdgeSets(slides, lows, highs, factors, of_window, windows.ticks)
 
 
