@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import heapq
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -28,12 +28,13 @@ Ints = npt.NDArray[np.int64]
 NOTHING = 1e-10
 _SINGLE_PRECISION = 4096  # trees from which bounds are kept as 32-bit numbers
 _SMALL = 256  # slots that are not worth closing ranks
-_FEW = 24
-_LOOKS = 6
+_FEW = 64
+_LOOKS = 4
+_TOLERANCE_OF_SAMPLE = 1.02
+_ROW = 64
 
-# Minus the gain, the lower and the higher slot: of equal gains the first pair goes first. Then the
-# partner, its age, and whether the gain is exact or only a bound.
-_Partner = tuple[float, int, int, int, int, bool]
+# Minus the gain, the lower and the higher slot: of equal gains the first pair goes first.
+_Pair = tuple[float, int, int]
 
 
 @dataclass(slots=True)
@@ -48,10 +49,15 @@ class Woven:
 
 @dataclass(slots=True)
 class _Few:
-    """The best partners of a tree, as a heap, and what any other one may gain."""
+    """The best partners of a tree: those not measured yet, the best first, and those measured."""
 
-    heap: list[_Partner]
-    others: float
+    trees: list[int]
+    ages: list[int]
+    pairs: list[_Pair]
+    others: float  # what any other tree may gain
+    exact: bool  # whether gains are more than bounds without being measured
+    at: int = 0
+    measured: list[tuple[_Pair, int, int]] = field(default_factory=list[tuple[_Pair, int, int]])
 
 
 class Weaver:
@@ -69,6 +75,7 @@ class Weaver:
         n = len(rows)
         self._measure, self._cost, self._rate = measure, cost, rate
         self._empty = float(cost.tree(0.0, 0.0, rate))
+        self._tolerance = 0.0 if measure.exact else _TOLERANCE_OF_SAMPLE
         self._rows = rows
         self._edges, self._factors = rates.copy(), factors.copy()
         self._costs = cost.tree(self._edges, self._factors, rate)
@@ -122,11 +129,11 @@ class Weaver:
 
     def _merge_while_better(self, until: float) -> bool | None:
         """True if no pair saves anything, False if time is up, None if half the slots are empty."""
-        heap: list[tuple[float, int, int, int, int]] = []
+        heap: list[tuple[_Pair, int, int]] = []
 
         def push(x: int) -> None:
             if (best := self._best_partner(x)) is not None:
-                heapq.heappush(heap, (*best[:3], x, self._age[x]))
+                heapq.heappush(heap, (best[0], x, self._age[x]))
 
         alive = np.flatnonzero(self._ages >= 0).tolist()
         for i, x in enumerate(alive):
@@ -135,23 +142,32 @@ class Weaver:
                 return False
         enough = len(self._rows) // 2 if len(self._rows) > _SMALL else 0
         while heap:
-            *key, x, age = heapq.heappop(heap)
+            key, x, age = heapq.heappop(heap)
             if self._age[x] != age or (best := self._best_partner(x)) is None:
                 continue
-            if [*best[:3]] != key:  # its partner is gone
-                heapq.heappush(heap, (*best[:3], x, age))
-            elif not best[-1]:
+            pair, exact = best
+            if pair != key:  # its partner is gone
+                heapq.heappush(heap, (pair, x, age))
+                continue
+            if not exact:
                 self._measure_best(x)
-                push(x)
-            else:
-                one, other = best[1:3]
-                self._merge(one, other)
-                push(one)
-                if self._alive < enough:
-                    return None
-                if self._alive % 64 == 0 and time.monotonic() > until:
-                    return False
+                best = self._best_partner(x)
+                # What is left is as good as it could be, as far as a sample can tell.
+                if best is None or not (best[1] and self._as_good(best[0], key)):
+                    push(x)
+                    continue
+                pair = best[0]
+            self._merge(*pair[1:])
+            push(pair[1])
+            if self._alive < enough:
+                return None
+            if self._alive % 64 == 0 and time.monotonic() > until:
+                return False
         return True
+
+    def _as_good(self, pair: _Pair, bound: _Pair) -> bool:
+        """Whether a pair loses hardly more than any may lose; the best possible gain is one."""
+        return pair == bound or 1 + pair[0] < self._tolerance * (1 + bound[0])
 
     def _close_ranks(self) -> None:
         """Drop empty slots, so that arrays hold trees only."""
@@ -163,7 +179,10 @@ class Weaver:
         self._age = self._ages.tolist()
         self._rows = [self._rows[i] for i in kept]
         self._members = [self._members[i] for i in kept]
-        self._few = [None] * len(kept)
+        places = np.full(len(self._few), -1)
+        places[kept] = np.arange(len(kept))
+        numbers = places.tolist()
+        self._few = [_renumbered(self._few[i], numbers) for i in kept]
         if self._anchors is not None:
             self._anchors.keep(kept)
 
@@ -176,74 +195,80 @@ class Weaver:
             finished,
         )
 
-    def _best_partner(self, x: int) -> _Partner | None:
-        """The older tree that merging with may save most, if any may save something.
+    def _best_partner(self, x: int) -> tuple[_Pair, bool] | None:
+        """The older tree that merging with may save most, if any; whether the gain is exact.
 
         Older trees only ever disappear, so the best few stay the best few.
         """
-        few = self._few[x]
-        if few is None:
-            few = self._few[x] = self._the_few(x)
         while True:
-            heap = few.heap
-            while heap and self._age[heap[0][3]] != heap[0][4]:
-                heapq.heappop(heap)
-            if heap and -heap[0][0] >= few.others:
-                return heap[0]
+            few = self._few[x]
+            if few is None:
+                few = self._few[x] = self._the_few(x)
+            measured, age = few.measured, self._age
+            while measured and age[measured[0][1]] != measured[0][2]:
+                heapq.heappop(measured)
+            while few.at < len(few.trees) and age[few.trees[few.at]] != few.ages[few.at]:
+                few.at += 1
+            best, exact = (measured[0][0], True) if measured else (None, False)
+            if few.at < len(few.trees) and (best is None or few.pairs[few.at] < best):
+                best, exact = few.pairs[few.at], few.exact
+            if best is not None and -best[0] >= few.others:
+                return best, exact
             if few.others <= NOTHING:
                 return None
-            few = self._few[x] = self._the_few(x)
+            self._few[x] = None
 
     def _the_few(self, x: int) -> _Few:
         """The older trees that may save most."""
-        everybody = self._gains(x, slice(None), self._bounds[x])
-        everybody[(self._ages < 0) | (self._ages >= self._age[x])] = -np.inf
-        first = max(0, len(everybody) - _FEW)
-        order = np.argpartition(everybody, first - 1) if first else np.arange(len(everybody))
-        others = float(rounded(everybody[order[first - 1]], self._empty)) if first else -np.inf
-        gains = rounded(everybody[order[first:]], self._empty)
+        # One that was never merged is younger than those before it, which were not either.
+        exact = bool(self._unmerged[x])
+        part = slice(x if exact else None)
+        everybody = self._gains(x, part, self._bounds[x, part])
+        everybody[self._ages[part] >= self._age[x]] = -np.inf
+        trees = _largest(everybody, _FEW + 1)
+        gains = rounded(everybody[trees], self._empty)
+        others = float(gains[0]) if len(trees) > _FEW else -np.inf
         kept = gains > NOTHING
-        trees, gains = order[first:][kept], gains[kept]
-        exact = self._unmerged[trees] & self._unmerged[x]
-        heap = [
-            (-gain, min(x, y), max(x, y), y, self._age[y], known)
-            for gain, y, known in zip(gains.tolist(), trees.tolist(), exact.tolist(), strict=True)
-        ]
-        heapq.heapify(heap)
-        return _Few(heap, others)
+        kept[: max(0, len(trees) - _FEW)] = False
+        trees, gains = trees[kept], gains[kept]
+        low, high = np.minimum(trees, x), np.maximum(trees, x)
+        order = np.lexsort((high, low, -gains))
+        trees = trees[order]
+        pairs = zip((-gains[order]).tolist(), low[order].tolist(), high[order].tolist(), strict=True)
+        return _Few(trees.tolist(), self._ages[trees].tolist(), list(pairs), others, exact)
 
     def _measure_best(self, x: int) -> None:
         """Replace the bounds of the best few partners by what they really gain."""
         few = self._few[x]
         assert few is not None
-        others: list[int] = []
         # A few at a time: what is behind the best one may become the best.
-        while few.heap and len(others) < _LOOKS and not few.heap[0][-1]:
-            _, _, _, y, age, _ = heapq.heappop(few.heap)
-            if self._age[y] == age:
-                others.append(y)
+        others: list[int] = []
+        while few.at < len(few.trees) and len(others) < _LOOKS:
+            if self._age[few.trees[few.at]] == few.ages[few.at]:
+                others.append(few.trees[few.at])
+            few.at += 1
         which = np.array(others)
         gains = rounded(self._gains(x, which, self._look_at(x, which)), self._empty)
         for y, gain in zip(others, gains.tolist(), strict=True):
-            partner = (-gain, min(x, y), max(x, y), y, self._age[y], True)
             if gain > NOTHING:
-                heapq.heappush(few.heap, partner)
+                pair = (-gain, min(x, y), max(x, y))
+                heapq.heappush(few.measured, (pair, y, self._age[y]))
 
     def _gains(self, x: int, others: Ints | slice, overlaps: Floats) -> Floats:
-        edges = self._edges[others]
-        common = np.minimum(np.minimum(overlaps, edges), self._edges[x])
         together = self._cost.tree(
-            self._edges[x] + edges - common, self._factors[x] + self._factors[others], self._rate
+            self._edges[others] - overlaps + self._edges[x],
+            self._factors[others] + self._factors[x],
+            self._rate,
         )
-        return self._costs[x] + self._costs[others] - together
+        return self._costs[others] - together + self._costs[x]
 
     def _look_at(self, x: int, others: Ints) -> Floats:
         """Measure what x has in common with some trees."""
         self._looked_at += len(others)
         found, error = self._measure.overlaps(self._rows[x], [self._rows[y] for y in others])
         bounds = self._bounds[x, others].astype(np.float64)
-        # Where a sample cannot tell them apart, the sum of exact parts is the better estimate.
-        found = np.where(np.abs(bounds - found) <= error, bounds, np.minimum(found, bounds))
+        # Where a sample cannot tell them apart, what exact parts add up to is the better estimate.
+        found = np.where(np.abs(bounds - found) <= error, bounds, found)
         self._bounds[x, others] = found
         self._bounds[others, x] = found
         return found
@@ -266,11 +291,60 @@ class Weaver:
         self._youngest += 1
         self._ages[x] = self._age[x] = self._youngest
         self._ages[y] = self._age[y] = -1
+        self._costs[y] = -np.inf  # so that nobody gains by it
         self._few[x] = self._few[y] = None
-        row = self._bounds[x] + self._bounds[y]
-        if self._anchors is not None and (twice := self._anchors.merge(x, y)) is not None:
-            row = np.maximum(row - twice, np.maximum(self._bounds[x], self._bounds[y]))
-        self._bounds[x] = self._bounds[:, x] = np.minimum(row, self._edges)
+        one, two = self._bounds[x], self._bounds[y]
+        row = one + two
+        twice = None if self._anchors is None else self._anchors.merge(x, y)
+        if twice is not None:
+            one, two = np.maximum(one - twice, 0), np.maximum(two - twice, 0)
+            row -= twice
+        if not self._measure.exact:
+            # No bound any more, but a better guess: as if edges of x met those of y by chance.
+            row -= one * two / self._edges
+        row = np.maximum(row, np.maximum(self._bounds[x], self._bounds[y]))
+        row = np.minimum(np.minimum(row, self._edges), self._edges[x])
+        self._bounds[x] = self._bounds[:, x] = row
+
+
+def _renumbered(few: _Few | None, numbers: list[int]) -> _Few | None:
+    """The same partners in other slots, without those that are gone."""
+    if few is None:
+        return None
+    kept = [i for i in range(few.at, len(few.trees)) if numbers[few.trees[i]] >= 0]
+    return _Few(
+        [numbers[few.trees[i]] for i in kept],
+        [few.ages[i] for i in kept],
+        [_renumbered_pair(few.pairs[i], numbers) for i in kept],
+        few.others,
+        few.exact,
+        0,
+        [
+            (_renumbered_pair(pair, numbers), numbers[y], age)
+            for pair, y, age in few.measured
+            if numbers[y] >= 0
+        ],
+    )
+
+
+def _renumbered_pair(pair: _Pair, numbers: list[int]) -> _Pair:
+    loss, one, other = pair
+    return loss, numbers[one], numbers[other]
+
+
+def _largest(values: Floats, n: int) -> Ints:
+    """Where the n largest values are; of more than that, the smallest of them first."""
+    if len(values) <= n:
+        return np.arange(len(values))
+    places = np.arange(len(values))
+    if len(values) > n * _ROW * 2:
+        # They are in the rows with the n largest maxima.
+        whole = len(values) // _ROW * _ROW
+        rows = np.argpartition(values[:whole].reshape(-1, _ROW).max(axis=1), -n)[-n:]
+        inside = (rows[:, None] * _ROW + np.arange(_ROW)).ravel()
+        places = np.append(inside, np.arange(whole, len(values)))
+        values = values[places]
+    return places[np.argpartition(values, -n)[-n:]]
 
 
 def rounded(gains: Floats, empty: float) -> Floats:
