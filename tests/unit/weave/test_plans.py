@@ -1,4 +1,5 @@
 import math
+from collections import Counter
 
 import pytest
 
@@ -14,7 +15,7 @@ RATE = 1.2
 
 
 def windows_of(plan):
-    return sorted(sorted(tree.windows) for tree in plan.trees)
+    return sorted(sorted(tree.windows, key=str) for tree in plan.trees)
 
 
 @pytest.mark.parametrize(
@@ -28,7 +29,7 @@ def test_the_published_example_costs_what_was_published(method, cost):
 @pytest.mark.parametrize("method", ["weave_share", "scalable", "exhaustive", "incremental"])
 def test_the_published_example_has_two_trees(method):
     plan = weave(THREE, rate=RATE, method=method)
-    assert windows_of(plan) == [[(8, 4), (16, 4)], [(10, 5)]]
+    assert windows_of(plan) == [[(10, 5)], [(16, 4), (8, 4)]]
     large = max(plan.trees, key=lambda tree: len(tree.windows))
     assert (large.edge_rate, large.overlap_factor) == (0.25, 6.0)
     assert large.cost == pytest.approx(2.7)
@@ -48,7 +49,7 @@ def test_the_published_example_of_weaveability():
 def test_every_method_puts_every_window_into_one_tree(method):
     windows = zipf_windows(12, TEMPLATES, skew=0.5, overlap=9, seed=3)
     plan = weave(windows, rate=2, method=method)
-    assert sorted(plan.windows) == sorted(windows)
+    assert Counter(plan.windows) == Counter(windows)
     assert plan.cost == pytest.approx(
         sum(2 + tree.edge_rate * tree.overlap_factor for tree in plan.trees)
     )
@@ -136,7 +137,7 @@ def test_a_bad_rate_is_refused(rate):
 @pytest.mark.parametrize("method", [*METHODS, "incremental"])
 def test_without_rows_nobody_gains_by_sharing(method):
     plan = weave(THREE, rate=0, method=method)
-    assert sorted(plan.windows) == sorted(THREE)
+    assert Counter(plan.windows) == Counter(THREE)
     if method not in ("shared", "random"):
         assert plan.cost == pytest.approx(1.9)
 
@@ -161,7 +162,7 @@ def test_a_search_out_of_time_says_so():
     for method in ("scalable", "weave_share", "local_search"):
         plan = weave(windows, rate=2, method=method, budget=0)
         assert any("stopped early" in notice for notice in plan.notices), method
-        assert sorted(plan.windows) == sorted(windows)
+        assert Counter(plan.windows) == Counter(windows)
 
 
 def test_too_many_windows_for_a_search_are_refused():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +14,7 @@ from gingham.optimizer.weave.scalable import NOTHING, Weaver, Woven, stopped_ear
 from gingham.optimizer.weave.windows import EdgeSets
 
 Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 
 # All pairs of so many edge sets are compared; their bounds take two gigabytes.
@@ -129,32 +131,35 @@ def _may_gain(problem: Problem) -> Bools:
     lots = np.split(order, stops[:-1])
     sizes = np.array([len(lot) for lot in lots])
 
-    pairs: list[tuple[int, int]] = []
+    # Pairs of lots, thinned out to those that may gain.
+    pairs: list[tuple[int, int, Ints, Ints]] = []
     expanded = 0
     for shelf, lot in enumerate(lots):
-        common = _most_common(shelves, shelf) * sets.ticks
-        together = edges + edges[shelf] - np.minimum(common, np.minimum(edges, edges[shelf]))
-        gains = (
-            alone + alone[shelf] - cost.tree(together, shelves.least + shelves.least[shelf], rate)
-        )
         smaller = (sizes > len(lot)) | ((sizes == len(lot)) & (np.arange(len(lots)) >= shelf))
-        others = np.flatnonzero((gains > nothing) & smaller)
-        expanded += len(lot) * int(sizes[others].sum())
-        if expanded > _MOST_EXPANDED:
-            return everything
-        pairs += [(shelf, other) for other in others.tolist()]
+        usual, most = (
+            alone + alone[shelf] - cost.tree(together, shelves.least + shelves.least[shelf], rate)
+            for together in _least_together(shelves, shelf, edges, sets.ticks)
+        )
+        for other in np.flatnonzero((most > nothing) & smaller).tolist():
+            ours, theirs = lot, lots[other]
+            if usual[other] <= nothing:
+                common = math.gcd(int(shelves.slides[shelf]), int(shelves.slides[other]))
+                ours, theirs = _folded(sets, ours, common), _folded(sets, theirs, common)
+            expanded += len(ours) * len(theirs)
+            if expanded > _MOST_EXPANDED:
+                return everything
+            if len(ours) and len(theirs):
+                pairs.append((shelf, other, ours, theirs))
 
     gaining = np.zeros(len(sets), dtype=bool)
-    for shelf, other in pairs:
-        ours, theirs = lots[shelf], lots[other]
+    for shelf, other, ours, theirs in pairs:
         overlaps = pair_overlaps(_lot(sets, ours), _lot(sets, theirs)) * sets.ticks
         together = edges[shelf] + edges[other] - overlaps
         factors = sets.factors[ours, None] + sets.factors[theirs]
         apart = cost.tree(np.full(len(ours), edges[shelf]), sets.factors[ours], rate)[:, None]
         apart = apart + cost.tree(np.full(len(theirs), edges[other]), sets.factors[theirs], rate)
         gains = apart - cost.tree(together, factors, rate)
-        if shelf == other:
-            np.fill_diagonal(gains, -np.inf)
+        gains[ours[:, None] == theirs] = -np.inf
         best = np.argsort(-gains, axis=1, kind="stable")[:, :_PARTNERS]
         gain = np.take_along_axis(gains, best, axis=1) > nothing
         gaining[ours[gain.any(axis=1)]] = True
@@ -162,14 +167,30 @@ def _may_gain(problem: Problem) -> Bools:
     return gaining
 
 
-def _most_common(shelves: _Shelves, shelf: int) -> npt.NDArray[np.float64]:
-    """Edges per tick that a set of this shelf and a different one of each other have at most."""
+def _least_together(
+    shelves: _Shelves, shelf: int, edges: Floats, ticks: int
+) -> tuple[Floats, Floats]:
+    """The fewest edges that a set of this shelf and a different one of each other have together.
+
+    First for sets whose residues differ modulo the common divisor, then for any.
+    """
     slide, own = shelves.slides[shelf], shelves.residues[shelf]
+    once = np.gcd(shelves.slides, slide) / shelves.slides / slide * ticks
+    same = shelves.slides == slide
+    most = shelves.residues * own
     # Different sets with the same slide have at most one residue in common.
-    pairs = np.where(
-        shelves.slides == slide, np.minimum(shelves.residues * own - 1, 1), shelves.residues * own
+    of_same = np.minimum(most - 1, 1)
+    usual, any_ = (
+        edges + edges[shelf] - np.minimum(np.where(same, of_same, pairs) * once, densest)
+        for pairs in (np.minimum(shelves.residues, own), most)
+        for densest in (np.minimum(edges, edges[shelf]),)
     )
-    return pairs * (np.gcd(shelves.slides, slide) / shelves.slides / slide)
+    return usual, any_
+
+
+def _folded(sets: EdgeSets, which: Ints, common: int) -> Ints:
+    """Those with one residue only, or with two that are the same modulo the common divisor."""
+    return which[(sets.highs[which] - sets.lows[which]) % common == 0]
 
 
 def _lot(sets: EdgeSets, which: Ints) -> tuple[Ints, Ints, Ints]:

@@ -152,11 +152,14 @@ class Weaver:
             if not exact:
                 self._measure_best(x)
                 best = self._best_partner(x)
-                # What is left is as good as it could be, as far as a sample can tell.
-                if best is None or not (best[1] and self._as_good(best[0], key)):
-                    push(x)
+                if best is None:
                     continue
-                pair = best[0]
+                pair, exact = best
+                # On a sample, what is hardly worse than the best could be is good enough.
+                good = self._tolerance > 0 and self._as_good(pair[0], key[0])
+                if not (exact and (pair == key or good)):
+                    heapq.heappush(heap, (pair, x, age))
+                    continue
             self._merge(*pair[1:])
             push(pair[1])
             if self._alive < enough:
@@ -165,9 +168,10 @@ class Weaver:
                 return False
         return True
 
-    def _as_good(self, pair: _Pair, bound: _Pair) -> bool:
-        """Whether a pair loses hardly more than any may lose; the best possible gain is one."""
-        return pair == bound or 1 + pair[0] < self._tolerance * (1 + bound[0])
+    def _as_good(self, loss: float, least: float) -> bool:
+        """Whether a pair gains hardly less than any may gain; both are minus the gain."""
+        # The most that can be gained is one empty tree.
+        return loss <= least or 1 + loss < self._tolerance * (1 + least)
 
     def _close_ranks(self) -> None:
         """Drop empty slots, so that arrays hold trees only."""
@@ -212,7 +216,7 @@ class Weaver:
             best, exact = (measured[0][0], True) if measured else (None, False)
             if few.at < len(few.trees) and (best is None or few.pairs[few.at] < best):
                 best, exact = few.pairs[few.at], few.exact
-            if best is not None and -best[0] >= few.others:
+            if best is not None and self._as_good(best[0], -few.others):
                 return best, exact
             if few.others <= NOTHING:
                 return None
@@ -234,7 +238,9 @@ class Weaver:
         low, high = np.minimum(trees, x), np.maximum(trees, x)
         order = np.lexsort((high, low, -gains))
         trees = trees[order]
-        pairs = zip((-gains[order]).tolist(), low[order].tolist(), high[order].tolist(), strict=True)
+        pairs = zip(
+            (-gains[order]).tolist(), low[order].tolist(), high[order].tolist(), strict=True
+        )
         return _Few(trees.tolist(), self._ages[trees].tolist(), list(pairs), others, exact)
 
     def _measure_best(self, x: int) -> None:
