@@ -10,9 +10,9 @@ import click
 from gingham.core.errors import GinghamError
 
 # Each is a module of gingham.bench with a function `run`.
-BENCHES = ("share", "stream", "endure", "sketches")
+BENCHES = ("share", "stream", "endure", "weave", "sketches")
 # These measure mathematics alone.
-WITHOUT_SPARK = ("sketches",)
+WITHOUT_SPARK = ("weave", "sketches")
 
 _FILE = click.argument("file", type=click.Path(path_type=Path))
 
@@ -129,7 +129,7 @@ def bench(
 ) -> None:
     """Measure sharing against the ways to do without it.
 
-    NAME is share, stream, endure or sketches.
+    NAME is share, stream, endure, weave or sketches.
     """
     if name not in BENCHES:
         raise GinghamError(
