@@ -97,3 +97,9 @@ def test_bad_changes_are_refused():
         weave([(10, 5)], rate=1, method="incremental").remove((10, 5))
     with pytest.raises(QueryError, match="tolerance"):
         start(3, tolerance=-1)
+
+
+def test_a_window_within_the_edges_of_another_tree_keeps_its_own_period():
+    plan = weave([(3, 2), (3, 3), (8, 8)], rate=1.0, method="incremental", tolerance=math.inf)
+    plan = plan.add((3, 3))
+    assert float(plan.trees[1].edge_rate) == pytest.approx(10 / 24)

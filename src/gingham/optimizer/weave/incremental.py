@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 
-from gingham.algebra.edges import EdgeRate, ResidueClass, edge_rate, normalized
+from gingham.algebra.edges import EdgeRate, ResidueClass, edge_rate
 from gingham.core.errors import QueryError
 from gingham.core.time import SECOND
 from gingham.logical.window import Window
@@ -117,7 +117,8 @@ def incremental(plan: WovenPlan, tolerance: float, from_scratch: Weave) -> Incre
 def _measured(
     trees: Sequence[WovenTree], classes: Sequence[tuple[ResidueClass, ...]]
 ) -> tuple[Bits, tuple[Row, ...]]:
-    every = normalized(c for found in classes for c in found)
+    # All of them: a class within another one's still has its own period in a tree without that.
+    every = list(dict.fromkeys(c for found in classes for c in found))
     measure = bits_for(every, len(trees) + _SPARE_TREES, _ticks(trees))
     return measure, tuple(measure.row(found) for found in classes)
 

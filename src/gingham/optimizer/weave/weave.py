@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, overload
 
 from gingham.core.errors import QueryError
@@ -55,6 +55,7 @@ def weave(
     rate: float,
     method: str = "scalable",
     cost: Cost | None = None,
+    factors: Sequence[float] | None = None,
     budget: float = 60.0,
     seed: int = 0,
     **options: Any,
@@ -67,6 +68,7 @@ def weave(
     rate: float,
     method: str = "scalable",
     cost: Cost | None = None,
+    factors: Sequence[float] | None = None,
     budget: float = 60.0,
     seed: int = 0,
     **options: Any,
@@ -74,8 +76,9 @@ def weave(
     """Decide which windows share a tree of slices, for a stream of `rate` rows per unit of time.
 
     Windows are pairs (range, slide) in any unit of time, or windows of queries, for which the
-    rate is rows per second. After `budget` seconds the search stops with the best plan so far,
-    and the plan's notices say so.
+    rate is rows per second. `factors` stand in for range / slide of each window where the cost asks
+    for something else that adds up over the windows of a tree. After `budget` seconds the search
+    stops with the best plan so far, and the plan's notices say so.
 
     >>> plan = weave([(16, 4), (10, 5), (8, 4)], rate=1.2)
     >>> round(plan.cost, 9), [tree.windows for tree in plan.trees]
@@ -97,7 +100,9 @@ def weave(
         )
     started = time.monotonic()
     for_rates = _FOR_RATES * budget if method == "scalable" else 0.0
-    problem = Problem(read_windows(windows), model, rate, started + budget - for_rates, seed)
+    problem = Problem(
+        read_windows(windows, factors), model, rate, started + budget - for_rates, seed
+    )
     partition = METHODS[method](problem, **options)
     trees = grown(problem, partition, max(started + budget, time.monotonic()))
     return WovenPlan(trees, rate, method, partition.notices, partition.operations, model)

@@ -35,7 +35,7 @@ class Windows:
     slides: Ints
     lows: Ints  # the smaller residue
     highs: Ints  # the other one; the same if there is only one
-    factors: Floats  # range / slide
+    factors: Floats  # what a tree's windows add up to: range / slide unless told
     ticks: int  # per unit of time
 
     def __len__(self) -> int:
@@ -90,8 +90,8 @@ class EdgeSets:
         )
 
 
-def read_windows(windows: Iterable[AnyWindow]) -> Windows:
-    """Check windows and take them apart.
+def read_windows(windows: Iterable[AnyWindow], factors: Sequence[float] | None = None) -> Windows:
+    """Check windows and take them apart; factors are range / slide unless they are given.
 
     >>> read = read_windows([(12, 9), (10, 6), (8, 4), (9, 6)])
     >>> [read.sets.classes(i) for i in range(4)]
@@ -107,21 +107,21 @@ def read_windows(windows: Iterable[AnyWindow]) -> Windows:
     logical = sum(isinstance(window, Window) for window in given)
     if logical == len(given):
         spans = [(w.range, w.slide, w.start) for w in given if isinstance(w, Window)]
-        return _apart(given, np.array(spans, dtype=np.int64), SECOND)
+        return _apart(given, np.array(spans, dtype=np.int64), SECOND, factors)
     if logical:
         raise QueryError(
             "pairs among windows of queries",
             "pairs are in a unit of your own, windows of queries in microseconds",
             "all of one kind",
         )
-    return _apart(given, _pairs(given), 1)
+    return _apart(given, _pairs(given), 1, factors)
 
 
 def _pairs(given: Sequence[AnyWindow]) -> Ints:
     try:
         spans = np.asarray(given)
     except (ValueError, OverflowError):
-        spans = np.empty(0)
+        spans = np.empty((0, 0))
     if spans.ndim != 2 or spans.shape[1] != 2:
         odd = next((w for w in given if not _is_pair(w)), given[0])
         raise QueryError(
@@ -148,7 +148,9 @@ def _is_whole(window: object) -> bool:
     return all(isinstance(part, int | np.integer) and abs(part) <= _LONGEST for part in parts)
 
 
-def _apart(given: Sequence[AnyWindow], spans: Ints, ticks: int) -> Windows:
+def _apart(
+    given: Sequence[AnyWindow], spans: Ints, ticks: int, factors: Sequence[float] | None
+) -> Windows:
     ranges, slides = spans[:, 0], spans[:, 1]
     wrong = np.flatnonzero((ranges <= 0) | (slides <= 0))
     if len(wrong):
@@ -161,7 +163,8 @@ def _apart(given: Sequence[AnyWindow], spans: Ints, ticks: int) -> Windows:
     # Added only after the modulo: both together are below twice the slide.
     ends = (starts + ranges % slides) % slides
     lows, highs = np.minimum(starts, ends), np.maximum(starts, ends)
-    return Windows(given, slides, lows, highs, ranges / slides, ticks)
+    found = ranges / slides if factors is None else np.asarray(factors, dtype=np.float64)
+    return Windows(given, slides, lows, highs, found, ticks)
 
 
 def _together(windows: Windows) -> EdgeSets:
