@@ -338,8 +338,7 @@ class Loom:
         trees: Mapping[str, int] | None,
     ) -> Answers:
         source = self._source(stream)
-        load = self._load(source, queries) if trees is None else None
-        plan = optimize(stream, queries, self._cost, load, trees=trees)
+        plan = optimize(stream, queries, self._cost, self._load(source, queries), trees=trees)
         enriched = self._lookups.enrich(source.rows, plan.joins, plan.columns)
         try:
             return run(

@@ -11,15 +11,14 @@ from pyspark.sql import SparkSession
 
 from gingham import Loom, WorkloadError
 from gingham.optimizer import optimize
-from gingham.optimizer.cost import Cost, expected_shards
+from gingham.optimizer.cost import Cost
 from gingham.plan.forest import Plan, Standing
-from gingham.plan.load import Load
-from gingham.spark.analyze import spread
+from gingham.plan.load import Load, expected_places, spread
 from gingham.testing.trades import trades
 
 # Rows cost nothing, so that even few of them are worth a tree.
 ONLY_SHARDS = Cost(row=0.0, tree=1e-12, grid=1e-12, shard=1.0, final=0.0)
-BUSY = Load(rows=1e8, seconds=1e5, counted=True)
+LONG = Load(rows=1e7, seconds=1e5, counted=True)
 
 
 def _sql(slide: int, where: str, times: int = 2) -> str:
@@ -52,10 +51,10 @@ def _trees(plan: Plan) -> set[frozenset[str]]:
 def test_alerts_and_reports_have_trees_of_their_own(loom: Loom):
     for name, sql in (ALERTS | REPORTS).items():
         loom.add(sql, name=name)
-    woven = _planned(loom, Cost(), BUSY)
+    woven = _planned(loom, Cost(), LONG)
     assert _trees(woven) == {frozenset(ALERTS), frozenset(REPORTS)}
     one = optimize(
-        "trades", woven.forest.queries, Cost(), BUSY, trees=dict.fromkeys(loom.queries, 0)
+        "trades", woven.forest.queries, Cost(), LONG, trees=dict.fromkeys(loom.queries, 0)
     )
     assert woven.seconds < one.seconds
     assert any("stay apart" in notice for notice in woven.notices)
@@ -64,7 +63,7 @@ def test_alerts_and_reports_have_trees_of_their_own(loom: Loom):
 def test_one_tree_where_rows_are_dear(loom: Loom):
     for name, sql in (ALERTS | REPORTS).items():
         loom.add(sql, name=name)
-    assert len(_trees(_planned(loom, Cost(tree=1.0), BUSY))) == 1
+    assert len(_trees(_planned(loom, Cost(tree=1.0), LONG))) == 1
 
 
 def test_woven_answers_are_those_of_each_query_alone(loom: Loom):
@@ -88,8 +87,8 @@ def test_costs_are_kept_in_a_file(tmp_path: Path):
 
 
 @given(rows=st.integers(1, 10_000), places=st.floats(1, 1e4))
-def test_spread_undoes_expected_shards(rows: int, places: float):
-    filled = float(expected_shards(rows, 1.0, places))
+def test_spread_undoes_expected_places(rows: int, places: float):
+    filled = expected_places(rows, places)
     if 1 < filled < 0.99 * rows:
         assert spread(rows, filled) == pytest.approx(places, rel=1e-3)
 
@@ -107,7 +106,7 @@ def test_grids_that_stand_are_never_torn_apart(loom: Loom, data: st.DataObject):
                 fresh.add(sql, name=name)
         if not fresh.queries:
             continue
-        load = data.draw(st.sampled_from([Load(), BUSY, Load(10.0, 1e5)]), label="load")
+        load = data.draw(st.sampled_from([Load(), LONG, Load(10.0, 1e5)]), label="load")
         cost = data.draw(st.sampled_from([Cost(), ONLY_SHARDS]), label="cost")
         before = plan.standing if plan else Standing()
         plan = optimize("trades", fresh._queries_of("trades"), cost, load, before, anew=turn == 2)

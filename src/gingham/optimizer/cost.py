@@ -27,11 +27,11 @@ class Cost:
     makes shards; and for every condition looks at the shards of its grid.
     """
 
-    row: float = 100e-9
-    tree: float = 15e-9
-    grid: float = 60e-9
+    row: float = 50e-9
+    tree: float = 100e-9
+    grid: float = 100e-9
     shard: float = 1e-6
-    final: float = 4e-9
+    final: float = 10e-9
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Cost:

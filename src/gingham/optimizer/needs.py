@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import combinations
 from math import prod
 
 from gingham.logical.predicate import Attribute, Axis
-from gingham.optimizer.cost import MOST_CELLS, Cost, expected_shards
+from gingham.optimizer.cost import MOST_CELLS, Cost
 from gingham.plan.bound import BoundQuery
 from gingham.plan.forest import Standing
-from gingham.plan.load import Crowd, Load
+from gingham.plan.load import Load
+
+Shape = tuple[frozenset[Attribute], tuple[str, ...]]
 
 
-@dataclass(frozen=True)  # no slots: what is derived is kept once computed
+@dataclass(frozen=True, slots=True)
 class Need:
     """Attributes that conditions cut, keys, the conditions; the grid if it stands already."""
 
@@ -24,9 +25,9 @@ class Need:
     grid: int | None
     conditions: frozenset[str]
 
-    @cached_property
-    def crowd(self) -> Crowd:
-        """What is counted of it."""
+    @property
+    def shape(self) -> Shape:
+        """What grids differ by."""
         return self.attributes, self.keys
 
     def with_(self, other: Need) -> Need:
@@ -47,7 +48,7 @@ def needs_of(queries: Iterable[BoundQuery], standing: Standing) -> list[Need]:
     found: dict[object, Need] = {}
     for query in queries:
         need = need_of(query, standing)
-        name = need.grid if need.grid is not None else need.crowd
+        name = need.grid if need.grid is not None else need.shape
         found[name] = found[name].with_(need) if name in found else need
     return list(found.values())
 
@@ -62,7 +63,7 @@ def need_of(query: BoundQuery, standing: Standing) -> Need:
     )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Price:
     """What grids cost in a tree of so many slices."""
 
@@ -72,18 +73,9 @@ class Price:
 
     def grid(self, need: Need, axes: Mapping[Attribute, Axis]) -> float:
         """Coding and grouping every row, carrying its shards, and reading them."""
-        shards = expected_shards(self.load.rows, self.slices, self.places(need, axes))
+        own = [axes[attribute] for attribute in axes if attribute in need.attributes]
+        shards = self.load.shards(self.slices, own, need.keys)
         return self.load.rows * self.cost.grid + self.cost.shards(shards, len(need.conditions))
-
-    def places(self, need: Need, axes: Mapping[Attribute, Axis]) -> float:
-        """How many combinations of interval and key value hold the rows of a slice."""
-        return places(self.load, need, {a: len(axes[a].cuts) for a in need.attributes})
-
-
-def places(load: Load, need: Need, cuts: Mapping[Attribute, int]) -> float:
-    """The same, by the number of cuts: as counted, else as many as there can be."""
-    most = prod(cuts[a] + 1 for a in need.attributes) * load.groups ** len(need.keys)
-    return min(float(most), load.crowds.get(need.crowd, float(most)))
 
 
 def join_while_cheaper(

@@ -51,7 +51,6 @@ def optimize(
         notices=(*join_notices, *whole_notices, *woven.notices, *grid_notices),
         load=load,
         seconds=load.rows * (cost.row + cost.tree * len(forest.trees)) + for_grids,
-        weighed=woven.weighed,
         standing=Standing(
             grids={q.name: forest.grid_of(q).number for q in simple},
             outer=frozenset(join.role for join, inner in joined if not inner),

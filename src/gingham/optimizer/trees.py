@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 from math import prod
@@ -17,15 +17,16 @@ from gingham.logical.predicate import Attribute
 from gingham.logical.window import Window
 from gingham.optimizer.axes import all_axes
 from gingham.optimizer.cost import Cost, Value, expected_shards
-from gingham.optimizer.needs import Need, Price, join_while_cheaper, need_of, needs_of, places
+from gingham.optimizer.needs import Need, Price, Shape, join_while_cheaper, need_of, needs_of
 from gingham.optimizer.weave import weave
 from gingham.optimizer.weave.measure import Bits, Row, bits_for
 from gingham.plan.bound import BoundQuery
 from gingham.plan.forest import Standing
-from gingham.plan.load import Crowd, Load
+from gingham.plan.load import Load
 
-# Seconds that weaving may take before a run, or at a change of queries.
-_BUDGET = 2.0
+# Weaving may take this part of the predicted seconds, within these bounds.
+_PART_OF_RUN = 0.1
+_BUDGET = 0.3, 3.0
 _MOST_NOTICES = 4
 _MEASURED = 2_048  # windows for which there is memory: as many instants are looked at as for them
 
@@ -37,7 +38,6 @@ class Trees:
     of_query: Mapping[str, int]
     prices: Mapping[int, Price]
     notices: tuple[str, ...] = ()
-    weighed: bool = False  # was there more than one way?
 
 
 def choose_trees(
@@ -58,15 +58,22 @@ def choose_trees(
     whole = loom.tree(queries)
     if len(loom.windows) == 1 or not loom.may_gain(whole):
         return loom.chosen([whole], ())
-    until = time.monotonic() + _BUDGET
-    merged, notices = _merge_while_cheaper(loom.beginnings(anew=anew), loom.merged, until)
+    budget = max(_BUDGET[0], min(_BUDGET[1], _PART_OF_RUN * whole.price))
+    until = time.monotonic() + budget
+    beginnings = loom.beginnings(budget / 2, anew=anew)
+    merged, notices = _merge_while_cheaper(beginnings, loom.merged, until)
     if whole.price <= sum(tree.price for tree in merged):
-        one = "one tree: several would cost more"
-        return replace(loom.chosen([whole], (one,)), weighed=True)
+        return loom.chosen([whole], ("one tree: several would cost more",))
     saved = whole.price - sum(tree.price for tree in merged)
     per_million = saved / load.rows * 1e6
     apart = f"{len(merged)} trees: one for all would cost {per_million:.2f} s more per million rows"
-    return replace(loom.chosen(merged, (apart, *notices)), weighed=True)
+    return loom.chosen(merged, (apart, *notices))
+
+
+def may_gain(queries: Sequence[BoundQuery], cost: Cost, load: Load) -> bool:
+    """Whether several trees may be cheaper than one, whatever the rows are like."""
+    loom = _Weaving(tuple(queries), cost, load, Standing())
+    return len(loom.windows) > 1 and loom.may_gain(loom.tree(tuple(queries)))
 
 
 def forced_trees(
@@ -131,28 +138,31 @@ class _Weaving:
         """Whether all shards of one tree cost more than cutting the rows for a second one."""
         return whole.for_shards > self._load.rows * self._cost.tree
 
-    def beginnings(self, *, anew: bool) -> list[_Tree]:
+    def beginnings(self, budget: float, *, anew: bool) -> list[_Tree]:
         """What stands, tree by tree or grid by grid, and newcomers woven need by need."""
         standing, stand = self._standing, dict[int, list[BoundQuery]]()
-        newcomers: dict[Crowd, list[BoundQuery]] = {}
+        newcomers: dict[Shape, list[BoundQuery]] = {}
         for query in self._queries:
             grid = standing.grids.get(query.name)
             if grid is None:
-                newcomers.setdefault(need_of(query, standing).crowd, []).append(query)
+                newcomers.setdefault(need_of(query, standing).shape, []).append(query)
             else:
                 stand.setdefault(grid if anew else standing.trees[grid], []).append(query)
         lots = [tuple(own) for own in stand.values()]
-        lots += [tree for own in newcomers.values() for tree in self._woven(tuple(own))]
+        each = budget / max(1, len(newcomers))
+        lots += [tree for own in newcomers.values() for tree in self._woven(tuple(own), each)]
         return [self.tree(own) for own in lots]
 
-    def _woven(self, queries: tuple[BoundQuery, ...]) -> list[tuple[BoundQuery, ...]]:
+    def _woven(
+        self, queries: tuple[BoundQuery, ...], budget: float
+    ) -> list[tuple[BoundQuery, ...]]:
         (need,) = needs_of(queries, self._standing)
         plan = weave(
             [query.window for query in queries],
             rate=self._load.rate,
             cost=_TreeCost.of(queries, need, self._cost, self._load),
             factors=[_weight(query) for query in queries],
-            budget=_BUDGET,
+            budget=budget,
         )
         tree_of = {window: i for i, tree in enumerate(plan.trees) for window in tree.windows}
         return [
@@ -195,7 +205,7 @@ def _merge_while_cheaper(
         best, most = None, -float("inf")
         for pair in combinations(trees, 2):
             if time.monotonic() > until:
-                stopped = f"merging trees stopped early, after {_BUDGET:g} s, with {len(trees)}"
+                stopped = f"merging trees stopped early, with {len(trees)} of them"
                 return trees, (*notices[-_MOST_NOTICES:], stopped)
             if (found := saving(pair)) > most:
                 best, most = pair, found
@@ -243,14 +253,13 @@ class _TreeCost:
             for condition in query.conditions:
                 for attribute, _ in condition.cuts:
                     repeated[attribute] += 1
-        different = {a: len(axes[a].cuts) for a in need.attributes}
         return cls(
             cost,
             sum(map(_weight, queries)),
             len(queries),
             len(need.conditions),
-            tuple((repeated[a], different[a]) for a in need.attributes),
-            places(load, need, different),
+            tuple((repeated[a], len(axes[a].cuts)) for a in need.attributes),
+            load.places((axes[a] for a in axes), need.keys),
         )
 
     def tree(self, edge_rate: Value, overlap_factor: Value, rate: float) -> Value:

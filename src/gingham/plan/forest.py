@@ -139,4 +139,3 @@ class Plan:
     standing: Standing
     load: Load  # the rows that it was made for
     seconds: float  # that all of them are expected to take
-    weighed: bool = False  # were several trees compared?

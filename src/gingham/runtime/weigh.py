@@ -9,9 +9,10 @@ from pyspark.sql import DataFrame
 
 from gingham.optimizer import optimize
 from gingham.optimizer.cost import Cost
+from gingham.optimizer.trees import may_gain
 from gingham.plan.bound import BoundQuery
 from gingham.plan.load import Load
-from gingham.spark.analyze import crowds
+from gingham.spark.analyze import sampled
 from gingham.spark.enrich import Lookups
 
 
@@ -25,13 +26,13 @@ def weighed(
     load: Load,
 ) -> Load:
     """The load, with how a sample of rows spreads if there is more than one way to weave."""
-    if not optimize(stream, queries, cost, load).weighed:
+    if not may_gain(queries, cost, load):
         return load
     # Where grids cost nothing, every set of attributes has one of its own.
     free, one_tree = replace(cost, grid=0.0), dict.fromkeys((q.name for q in queries), 0)
     apart = optimize(stream, queries, free, load, trees=one_tree)
     enriched = lookups.enrich(rows, apart.joins, apart.columns)
-    return replace(load, crowds=crowds(enriched, apart.forest, time, load.rows))
+    return replace(load, sample=sampled(enriched, apart.forest, time))
 
 
 def have_different_edges(queries: Sequence[BoundQuery]) -> bool:

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
-
+import numpy as np
 from pyspark.sql import DataFrame
 
+from gingham.core import names
+from gingham.core.names import quoted
 from gingham.core.time import SECOND
 from gingham.plan.forest import Forest
-from gingham.plan.load import Crowd, Load
-from gingham.plan.slices import Periodic
+from gingham.plan.load import Load, Sample
 from gingham.spark.alone import micros
-from gingham.spark.run import count_shards
-from gingham.spark.shards import shards
+from gingham.spark.draft import Draft
+from gingham.spark.search import intervals, place, searches, values
 
 # Rows that are coded to see how they spread.
 SAMPLE = 8_192
-_FOREVER = 1 << 60
 
 
 def rows_and_span(rows: DataFrame, time: str) -> tuple[Load, int]:
@@ -31,33 +29,22 @@ def rows_and_span(rows: DataFrame, time: str) -> tuple[Load, int]:
     return Load(count, max(last - first, SECOND) / SECOND, counted=True), first
 
 
-def crowds(enriched: DataFrame, forest: Forest, time: str, rows: float) -> Mapping[Crowd, float]:
-    """How a sample of so many rows spreads over the cells and groups of grids, as in one slice."""
-    slices = dict.fromkeys(forest.trees, Periodic(_FOREVER, (0,)))
-    made = shards(enriched.limit(SAMPLE), forest, slices, time)
-    return {
-        (frozenset(axis.attribute for axis in grid.axes), grid.keys): spread(
-            min(rows, SAMPLE), count
-        )
-        for grid, count in count_shards(made, forest, slices).items()
-    }
+def sampled(enriched: DataFrame, forest: Forest, time: str) -> Sample:
+    """The intervals and keys of some rows, by a forest in which every attribute has all its cuts.
 
-
-def spread(rows: float, filled: float) -> float:
-    """Into how many equal places rows must fall at random to fill so many of them.
-
-    >>> round(spread(1000, 100)), round(spread(1000, 632)), spread(1000, 0)
-    (100, 1000, 1.0)
+    They are the first ones that Spark finds: neighbours in time, as those of a slice are.
     """
-    if filled >= rows:
-        return math.inf
-    if filled <= 1:  # or nothing was seen at all
-        return 1.0
-    low, high = filled, filled * rows + 1.0
-    while high - low > 1e-6 * high:
-        middle = (low + high) / 2
-        if -middle * math.expm1(-rows / middle) < filled:
-            low = middle
-        else:
-            high = middle
-    return high
+    rows = enriched.where(f"{quoted(time)} IS NOT NULL").limit(SAMPLE)
+    draft = place(Draft(rows).plus(*values(forest.axes)), searches(forest.axes))
+    keys = [f"xxhash64({key}) AS {names.key(i)}" for i, key in enumerate(forest.keys)]
+    found = draft.select(*intervals(forest.axes), *keys, "1 AS __one").made().toArrow()
+
+    def column(name: str) -> np.ndarray:
+        return found[name].to_numpy().astype(np.int64)
+
+    return Sample(
+        found.num_rows,
+        {axis.attribute: axis for axis in forest.axes},
+        {axis.attribute: column(names.interval(i)) for i, axis in enumerate(forest.axes)},
+        {key: column(names.key(i)) for i, key in enumerate(forest.keys)},
+    )
