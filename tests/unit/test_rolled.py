@@ -7,7 +7,7 @@ import pytest
 from gingham.core import names
 from gingham.finals import shards
 from gingham.finals.shards import ShardTable
-from gingham.logical.domain import INTEGER, Domain
+from gingham.logical.domain import INTEGER
 from gingham.logical.predicate import Attribute, Axis
 from gingham.plan.forest import Forest, Grid
 
@@ -15,7 +15,7 @@ from gingham.plan.forest import Forest, Grid
 def test_only_so_much_is_kept_between_queries(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(shards, "_MOST_KEPT", 40)
     size = 10
-    axis = Axis(Attribute("v", Domain(INTEGER)), tuple(range(size - 3)))
+    axis = Axis(Attribute("v", INTEGER), tuple(range(size - 3)))
     grid = Grid((axis,), (), 0, 0)
     table = pa.table({names.INSTANT: np.arange(size), names.CELL: np.arange(size)})
     found = ShardTable(table, Forest((), (grid,), ())).of(grid)

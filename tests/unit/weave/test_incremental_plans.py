@@ -1,5 +1,6 @@
 import math
 from collections import Counter
+from typing import Any
 
 import pytest
 
@@ -88,7 +89,8 @@ def test_windows_of_queries_come_and_go():
 
 def test_bad_changes_are_refused():
     plan = start(3)
-    for window in ((0, 1), (1.5, 1), Window(10, 5)):
+    bad: list[Any] = [(0, 1), (1.5, 1), Window(10, 5)]
+    for window in bad:
         with pytest.raises(QueryError):
             plan.add(window)
     with pytest.raises(QueryError, match="in no tree"):
