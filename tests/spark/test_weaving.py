@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
 from gingham import Loom, WorkloadError
+from gingham.logical.domain import INTEGER
+from gingham.logical.predicate import Attribute, Axis
 from gingham.optimizer import optimize
 from gingham.optimizer.cost import Cost
 from gingham.plan.forest import Plan, Standing
@@ -114,3 +116,16 @@ def test_grids_that_stand_are_never_torn_apart(loom: Loom, data: st.DataObject):
         assert len(set(numbers)) == len(numbers)
         for name, grid in before.grids.items():
             assert plan.standing.grids[name] == grid
+
+
+def test_attributes_that_the_sample_has_not_seen_are_taken_to_spread(loom: Loom):
+    loom.add(ALERTS["alert0"], name="a")
+    loom.add(ALERTS["alert1"], name="b")
+    load = loom.plan().load
+    assert load.sample is not None
+    (seen,) = load.sample.axes.values()
+    unseen = Axis(Attribute("price", INTEGER), (1, 2, 3))
+    few = load.shards(100, [seen], [])
+    more = load.shards(100, [seen, unseen], ["symbol"])
+    assert few < more <= load.rows
+    assert load.places([seen, unseen], []) == pytest.approx(4 * load.places([seen], []))

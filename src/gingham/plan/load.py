@@ -15,6 +15,7 @@ from gingham.logical.domain import sort_key
 from gingham.logical.predicate import Attribute, Axis
 
 Codes = npt.NDArray[np.int64]
+_Parts = tuple[Sequence[Axis], Sequence[str]]
 
 _CHUNKS = 8  # parts of a sample that are looked at one by one
 
@@ -85,15 +86,33 @@ class Load:
         axes = tuple(axes)
         if self.sample is None:
             return expected_places(self.rows, slices * self._most(axes, keys))
-        return min(self.rows, slices * self.sample.filled(axes, keys, self.rows / slices))
+        rows, seen, unseen = self.rows / slices, *self._seen(axes, keys)
+        filled = self.sample.filled(*seen, rows)
+        if (more := self._most(*unseen)) > 1:
+            filled = expected_places(rows, filled * more)
+        return min(self.rows, slices * filled)
 
     def places(self, axes: Iterable[Axis], keys: Sequence[str]) -> float:
         """Into how many equal places the rows of a slice might as well fall."""
         axes = tuple(axes)
+        most = self._most(axes, keys)
         if self.sample is None:
-            return self._most(axes, keys)
-        seen = self.sample.rows
-        return min(self._most(axes, keys), spread(seen, self.sample.filled(axes, keys, seen)))
+            return most
+        rows, seen, unseen = self.sample.rows, *self._seen(axes, keys)
+        return min(most, spread(rows, self.sample.filled(*seen, rows)) * self._most(*unseen))
+
+    def _seen(self, axes: Sequence[Axis], keys: Sequence[str]) -> tuple[_Parts, _Parts]:
+        """What the sample was coded by, and what queries that came later have brought."""
+        sample = self.sample
+        assert sample is not None
+
+        def part(*, seen: bool) -> _Parts:
+            return (
+                [axis for axis in axes if (axis.attribute in sample.axes) == seen],
+                [key for key in keys if (key in sample.keys) == seen],
+            )
+
+        return part(seen=True), part(seen=False)
 
     def _most(self, axes: Sequence[Axis], keys: Sequence[str]) -> float:
         return prod(len(axis.cuts) + 1 for axis in axes) * self.groups ** len(keys)
