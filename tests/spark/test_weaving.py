@@ -19,7 +19,7 @@ from gingham.plan.load import Load, expected_places, spread
 from gingham.testing.trades import trades
 
 # Rows cost nothing, so that even few of them are worth a tree.
-ONLY_SHARDS = Cost(row=0.0, tree=1e-12, grid=1e-12, shard=1.0, final=0.0)
+ONLY_SHARDS = Cost(opening=0.0, row=0.0, tree=1e-12, grid=1e-12, shard=1.0, final=0.0)
 LONG = Load(rows=1e7, seconds=1e5, counted=True)
 
 
@@ -62,10 +62,11 @@ def test_alerts_and_reports_have_trees_of_their_own(loom: Loom):
     assert any("stay apart" in notice for notice in woven.notices)
 
 
-def test_one_tree_where_rows_are_dear(loom: Loom):
+def test_one_tree_where_rows_are_dear_or_few(loom: Loom):
     for name, sql in (ALERTS | REPORTS).items():
         loom.add(sql, name=name)
     assert len(_trees(_planned(loom, Cost(tree=1.0), LONG))) == 1
+    assert len(_trees(_planned(loom, Cost(), Load(rows=60, seconds=60)))) == 1
 
 
 def test_woven_answers_are_those_of_each_query_alone(loom: Loom):

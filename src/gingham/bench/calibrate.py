@@ -109,4 +109,4 @@ def _fitted(seen: list[_Seen]) -> Cost:
     found, _ = nnls(table / making[:, None], np.ones(len(seen)))
     _, row, tree, grid, shard = (float(value) for value in found)
     final = sum(s.finals for s in seen if s.looks) / max(1, sum(s.looks for s in seen))
-    return Cost(row, tree, grid, shard, final)
+    return Cost(row=row, tree=tree, grid=grid, shard=shard, final=final)

@@ -27,6 +27,7 @@ class Cost:
     makes shards; and for every condition looks at the shards of its grid.
     """
 
+    opening: float = 20e-3  # of a tree, however few rows there are
     row: float = 50e-9
     tree: float = 100e-9
     grid: float = 100e-9

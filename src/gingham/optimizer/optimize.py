@@ -50,7 +50,11 @@ def optimize(
         forest=forest,
         notices=(*join_notices, *whole_notices, *woven.notices, *grid_notices),
         load=load,
-        seconds=load.rows * (cost.row + cost.tree * len(forest.trees)) + for_grids,
+        seconds=(
+            cost.opening * len(forest.trees)
+            + load.rows * (cost.row + cost.tree * len(forest.trees))
+            + for_grids
+        ),
         standing=Standing(
             grids={q.name: forest.grid_of(q).number for q in simple},
             outer=frozenset(join.role for join, inner in joined if not inner),

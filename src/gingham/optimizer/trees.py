@@ -128,7 +128,7 @@ class _Weaving:
         joined, _ = join_while_cheaper(needs_of(queries, self._standing), axes, price)
         rows, grids = self._load.rows, sum(price.grid(need, axes) for need in joined)
         for_shards = grids - len(joined) * rows * self._cost.grid
-        return _Tree(queries, row, rows * self._cost.tree + grids, for_shards, price)
+        return _Tree(queries, row, self._second_tree + grids, for_shards, price)
 
     def merged(self, one: _Tree, other: _Tree) -> _Tree:
         """Two trees in one."""
@@ -136,7 +136,11 @@ class _Weaving:
 
     def may_gain(self, whole: _Tree) -> bool:
         """Whether all shards of one tree cost more than cutting the rows for a second one."""
-        return whole.for_shards > self._load.rows * self._cost.tree
+        return whole.for_shards > self._second_tree
+
+    @property
+    def _second_tree(self) -> float:
+        return self._cost.opening + self._load.rows * self._cost.tree
 
     def beginnings(self, budget: float, *, anew: bool) -> list[_Tree]:
         """What stands, tree by tree or grid by grid, and newcomers woven need by need."""
@@ -244,6 +248,7 @@ class _TreeCost:
     conditions: int
     cuts: tuple[tuple[int, int], ...]  # of each attribute: with repetitions, and different ones
     places: float
+    opening: float  # per second of event time
 
     @classmethod
     def of(cls, queries: tuple[BoundQuery, ...], need: Need, cost: Cost, load: Load) -> _TreeCost:
@@ -260,6 +265,7 @@ class _TreeCost:
             len(need.conditions),
             tuple((repeated[a], len(axes[a].cuts)) for a in need.attributes),
             load.places((axes[a] for a in axes), need.keys),
+            cost.opening / load.seconds,
         )
 
     def tree(self, edge_rate: Value, overlap_factor: Value, rate: float) -> Value:
@@ -269,4 +275,5 @@ class _TreeCost:
         every = prod(few + 1 for _, few in self.cuts)
         shards = expected_shards(rate, edge_rate, cells / every * self.places)
         conditions: Any = np.minimum(part * self.queries, self.conditions)
-        return rate * (self.cost.tree + self.cost.grid) + self.cost.shards(shards, conditions)
+        rows = rate * (self.cost.tree + self.cost.grid)
+        return self.opening + rows + self.cost.shards(shards, conditions)
