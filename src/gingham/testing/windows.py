@@ -27,7 +27,7 @@ def zipf_windows(
     """Pairs (range, slide); without fragments every range is a multiple of its slide.
 
     >>> zipf_windows(3, range(1, 101), skew=0.5, overlap=10, seed=1)
-    [(565, 73), (68, 13), (801, 96)]
+    [(677, 71), (38, 10), (467, 97)]
     """
     chance = np.random.default_rng(seed)
     ranked = np.sort(np.asarray(slides))[::-1]
@@ -57,7 +57,7 @@ def stock_windows(n: int, seed: int = 0) -> list[tuple[int, int]]:
     """Ranges of 600 to 900 seconds, slides of 300 to 600, as in the stock market study of 2006.
 
     >>> stock_windows(2)
-    [(797, 588), (759, 505)]
+    [(797, 515), (620, 432)]
     """
     chance = random.Random(seed)
     return [(chance.randint(600, 900), chance.randint(300, 600)) for _ in range(n)]

@@ -15,7 +15,7 @@ def factorized(number: int) -> tuple[tuple[int, int], ...]:
     """Primes and their exponents.
 
     >>> factorized(360), factorized(86_400_000_001)
-    (((2, 3), (3, 2), (5, 1)), ((11, 1), (29, 1), (270846395, 1)))
+    (((2, 3), (3, 2), (5, 1)), ((7, 1), (659, 1), (18729677, 1)))
     """
     exponents: dict[int, int] = {}
     for prime in small_primes():
