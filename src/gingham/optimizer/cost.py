@@ -6,14 +6,9 @@ import json
 import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, TypeVar
-
-import numpy as np
-import numpy.typing as npt
 
 from gingham.core.errors import WorkloadError
-
-Value = TypeVar("Value", float, npt.NDArray[np.float64])
+from gingham.plan.load import Value
 
 # Conditions are decided for every cell of a grid, so a grid has no more cells than this.
 MOST_CELLS = 1 << 16
@@ -51,13 +46,3 @@ class Cost:
     def shards(self, shards: Value, conditions: Value) -> Value:
         """Making shards, and looking at them once for every condition."""
         return shards * (self.shard + conditions * self.final)
-
-
-def expected_shards(rows: float, slices: Value, places: Value) -> Value:
-    """How many of slices x places hold a row, if rows fall into any of them alike.
-
-    >>> round(expected_shards(1000, 10.0, 10.0)), round(expected_shards(1000, 1e3, 1e3))
-    (100, 1000)
-    """
-    bins: Any = np.maximum(slices * places, 1e-9)
-    return bins * -np.expm1(-rows / bins)

@@ -16,13 +16,13 @@ from gingham.core.time import SECOND
 from gingham.logical.predicate import Attribute
 from gingham.logical.window import Window
 from gingham.optimizer.axes import all_axes
-from gingham.optimizer.cost import Cost, Value, expected_shards
+from gingham.optimizer.cost import Cost
 from gingham.optimizer.needs import Need, Price, Shape, join_while_cheaper, need_of, needs_of
 from gingham.optimizer.weave import weave
 from gingham.optimizer.weave.measure import Bits, Row, bits_for
 from gingham.plan.bound import BoundQuery
 from gingham.plan.forest import Standing
-from gingham.plan.load import Load
+from gingham.plan.load import Load, Value, expected_places
 
 # Weaving may take this part of the predicted seconds, within these bounds.
 _PART_OF_RUN = 0.1
@@ -97,7 +97,6 @@ class _Tree:
     """Queries that would share slices."""
 
     queries: tuple[BoundQuery, ...]
-    row: Row  # its edges, as the measure sees them
     price: float
     for_shards: float  # the part of the price that shards make
     of_grids: Price
@@ -121,14 +120,14 @@ class _Weaving:
     def tree(self, queries: tuple[BoundQuery, ...]) -> _Tree:
         """Some queries in one tree."""
         windows = dict.fromkeys(query.window for query in queries)
-        row = self._measure.union([self._row(window) for window in windows])
-        slices = max(1.0, self._measure.rate(row) * self._load.seconds)
+        edges = self._measure.union([self._row(window) for window in windows])
+        slices = max(1.0, self._measure.rate(edges) * self._load.seconds)
         price = Price(self._cost, self._load, slices)
         axes = all_axes(queries)
         joined, _ = join_while_cheaper(needs_of(queries, self._standing), axes, price)
         rows, grids = self._load.rows, sum(price.grid(need, axes) for need in joined)
         for_shards = grids - len(joined) * rows * self._cost.grid
-        return _Tree(queries, row, self._second_tree + grids, for_shards, price)
+        return _Tree(queries, self._second_tree + grids, for_shards, price)
 
     def merged(self, one: _Tree, other: _Tree) -> _Tree:
         """Two trees in one."""
@@ -273,7 +272,7 @@ class _TreeCost:
         part: Any = overlap_factor / self.whole
         cells: Any = prod(np.minimum(part * many, few) + 1 for many, few in self.cuts)
         every = prod(few + 1 for _, few in self.cuts)
-        shards = expected_shards(rate, edge_rate, cells / every * self.places)
+        shards = expected_places(rate, edge_rate * (cells / every * self.places))
         conditions: Any = np.minimum(part * self.queries, self.conditions)
         rows = rate * (self.cost.tree + self.cost.grid)
         return self.opening + rows + self.cost.shards(shards, conditions)

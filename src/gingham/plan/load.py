@@ -7,6 +7,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +18,9 @@ from gingham.logical.predicate import Attribute, Axis
 Codes = npt.NDArray[np.int64]
 _Parts = tuple[Sequence[Axis], Sequence[str]]
 
+Value = TypeVar("Value", float, npt.NDArray[np.float64])
+
+_COUNTLESS = 1e15
 _CHUNKS = 8  # parts of a sample that are looked at one by one
 
 
@@ -118,13 +122,14 @@ class Load:
         return prod(len(axis.cuts) + 1 for axis in axes) * self.groups ** len(keys)
 
 
-def expected_places(rows: float, places: float) -> float:
+def expected_places(rows: float, places: Value) -> Value:
     """How many of some places hold a row, if rows fall into any of them alike.
 
-    >>> round(expected_places(1000, 100)), round(expected_places(1000, 1e6))
+    >>> round(expected_places(1000, 100.0)), round(expected_places(1000, 1e6))
     (100, 1000)
     """
-    return rows if math.isinf(places) else -places * math.expm1(-rows / places)
+    bins: Any = np.clip(places, 1e-9, _COUNTLESS)
+    return bins * -np.expm1(-rows / bins)
 
 
 def spread(rows: float, filled: float) -> float:
