@@ -13,6 +13,9 @@ import pyarrow as pa
 from gingham.aggregates import Partial, State
 from gingham.aggregates.monoid import flat
 from gingham.core import names
+from gingham.finals.kept import Kept
+from gingham.finals.windows import Frames, frames
+from gingham.logical.window import Window
 from gingham.plan.forest import Forest, Grid
 from gingham.plan.slices import Slices
 
@@ -106,6 +109,7 @@ class ShardTable:
             starts=starts[order],
             groups=groups[order],
             group_count=count,
+            cell_count=grid.cells,
         )
 
 
@@ -119,11 +123,11 @@ class GridShards:
     starts: Index
     groups: Index
     group_count: int
+    cell_count: int
 
     def __post_init__(self) -> None:
         self._states: dict[Partial, State] = {}
-        self._rolled: dict[tuple[bytes, Partial | None], Rolled] = {}
-        self._kept = 0
+        self._kept = Kept(_MOST_KEPT)
 
     @cached_property
     def instants(self) -> Index:
@@ -158,13 +162,19 @@ class GridShards:
     def rolled(self, wanted: Bools, partial: Partial | None) -> Rolled:
         """Shards of the wanted cells merged over cells: one per group and slice."""
         name = (wanted.tobytes(), partial)
-        found = self._rolled.pop(name, None)
-        if found is None:
-            found = self._roll_up(wanted, partial)
-            self._kept += found.size
-        self._rolled[name] = found  # the one used last stands last
-        while self._kept > _MOST_KEPT and len(self._rolled) > 1:
-            self._kept -= self._rolled.pop(next(iter(self._rolled))).size
+        return self._kept.get(name, lambda: self._roll_up(wanted, partial))
+
+    def frames(self, places: Index, window: Window) -> Frames:
+        """Every window of every group that holds at least one of the places."""
+        # The frames hold the places, so that no others have their id meanwhile.
+        name = (id(places), window)
+        return self._kept.get(name, lambda: frames(places, self.instants, window))
+
+    @cached_property
+    def occurring(self) -> Bools:
+        """The cells that there are shards of."""
+        found = np.zeros(self.cell_count, dtype=bool)
+        found[self.cells] = True
         return found
 
     @cached_property
@@ -183,7 +193,10 @@ class GridShards:
             kept = np.flatnonzero(wanted[self.cells])
             places = self.places[kept]
             first = np.flatnonzero(np.diff(places, prepend=-1))
-            return Rolled(places[first], kept, first, None)
+            places = places[first]
+            # Conditions often hold in the same slices: then they share one array, and the frames.
+            places = self._kept.get(places.tobytes(), lambda: places)
+            return Rolled(places, kept, first, None)
         shape = self.rolled(wanted, None)
         if not len(shape.places):
             return shape
