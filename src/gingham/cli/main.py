@@ -10,7 +10,9 @@ import click
 from gingham.core.errors import GinghamError
 
 # Each is a module of gingham.bench with a function `run`.
-BENCHES = ("share", "stream")
+BENCHES = ("share", "stream", "fragments")
+# These run without Spark, over matrices that they make themselves.
+WITHOUT_SPARK = ("fragments",)
 
 _FILE = click.argument("file", type=click.Path(path_type=Path))
 
@@ -125,7 +127,7 @@ def run(
 def bench(
     name: str, json_path: str | None, plot_path: str | None, rows: int | None, *, quick: bool
 ) -> None:
-    """Measure sharing against the ways to do without it; NAME is share or stream."""
+    """Measure sharing against the ways to do without it; NAME is share, stream or fragments."""
     if name not in BENCHES:
         raise GinghamError(
             f"there is no benchmark {name!r}", "its name is none of ours", ", ".join(BENCHES)
@@ -138,11 +140,16 @@ def bench(
             "benchmarks compare with DuckDB and draw with Matplotlib",
             "pip install 'gingham[bench]'",
         )
-    from gingham.cli.start import start
+    options: dict[str, Any] = {} if rows is None else {"rows": rows}
+    if name in WITHOUT_SPARK:
+        if rows is not None:
+            raise GinghamError(f"bench {name} has no rows", "it reads no stream", "no --rows")
+    else:
+        from gingham.cli.start import start
 
-    options = {} if rows is None else {"rows": rows}
+        options["spark"] = start()
     import_module(f"gingham.bench.{name}").run(
-        quick=quick, json_path=json_path, plot_path=plot_path, spark=start(), **options
+        quick=quick, json_path=json_path, plot_path=plot_path, **options
     )
 
 
