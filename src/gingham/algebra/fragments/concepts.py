@@ -75,7 +75,7 @@ def grown_on(ones: Ones, weight: Ones, row: int, column: int) -> Concepts:
 
 def _climb(ones: Ones, weight: Ones) -> tuple[Bits, float]:
     """Columns that all remaining rows share; rows go as long as the weight inside increases."""
-    shared = ones.all(axis=0)
+    shared = np.asarray(ones.all(axis=0), dtype=bool)
     best = float(weight[:, shared].sum())
     while not shared.all():
         narrower = ones[:, ~shared].T

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import linalg
 
 from gingham.algebra.fragments.condense import condense
 from gingham.algebra.fragments.decomposition import Decomposition, Merge, add_only, finite
+from gingham.algebra.fragments.lapack import linalg
 from gingham.algebra.fragments.numbers import EXACT, integers, largest
 from gingham.algebra.fragments.operation import Array, Bits
 from gingham.core.errors import FragmentError

@@ -135,7 +135,7 @@ def _pivots(panel: Residues, prime: int) -> tuple[Index, Index]:
         below = below[below > top]
         factors = _mod(panel[below, column] * inverse, prime)
         rest = slice(column, None)
-        panel[below, rest] = _mod(panel[below, rest] - np.outer(factors, panel[top, rest]), prime)
+        panel[below, rest] = _mod(panel[below, rest] - factors[:, None] * panel[top, rest], prime)
         columns.append(column)
         if len(columns) == len(panel):
             break
@@ -153,5 +153,5 @@ def _inverse(square: Residues, prime: int) -> Residues:
         work[column] = _mod(work[column] * inverse, prime)
         factors = work[:, column].copy()
         factors[column] = 0
-        work = _mod(work - np.outer(factors, work[column]), prime)
+        work = _mod(work - factors[:, None] * work[column], prime)
     return work[:, count:]

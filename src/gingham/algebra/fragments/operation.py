@@ -96,7 +96,7 @@ def _known(
 
 ADD = _known(np.add, operator.add, _zero)
 MAXIMUM = _known(np.maximum, max, _lowest)
-_KNOWN = {
+_KNOWN: dict[np.ufunc, Operation] = {
     np.add: ADD,
     np.maximum: MAXIMUM,
     np.minimum: _known(np.minimum, min, _highest),

@@ -9,11 +9,11 @@ from itertools import islice
 
 import numpy as np
 import numpy.typing as npt
-from scipy import linalg
 
 from gingham.algebra.fragments import modular
 from gingham.algebra.fragments.condense import Index
 from gingham.algebra.fragments.decomposition import CLOSE
+from gingham.algebra.fragments.lapack import linalg
 from gingham.algebra.fragments.modular import Residues, echelon
 from gingham.algebra.fragments.operation import Bits
 
@@ -115,7 +115,7 @@ def _flattened(matrix: Bits, columns: Index) -> tuple[Index, Matrix]:
             break
         change = coefficients[:, into].copy()
         change[out] -= 1
-        coefficients = coefficients - np.outer(change, coefficients[out] / pivot)
+        coefficients -= change[:, None] * (coefficients[out] / pivot)
         columns[out] = into
     coefficients = _least_squares(matrix, columns)
     coefficients[:, columns] = np.eye(len(columns))
