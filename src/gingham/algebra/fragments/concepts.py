@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -49,13 +50,46 @@ def stars(ones: Ones) -> Concepts:
     return closed(ones > 0, ones)
 
 
-def pool(ones: Ones, most: int) -> Concepts:
-    """Concepts that are larger than chance explains, at most so many of either side."""
-    by_columns = closed(_grown(ones, most), ones)
+def pool(ones: Ones) -> Concepts:
+    """Concepts that are larger than chance explains, grown from columns and from rows."""
+    by_columns = closed(_grown(ones), ones)
     across = np.ascontiguousarray(ones.T)
-    by_rows = closed(_containing(_grown(across, most), ones), ones)
-    found = stars(ones).joined(by_columns).joined(by_rows)
+    by_rows = closed(_containing(_grown(across), ones), ones)
+    found = by_columns.joined(by_rows)
     return found[np.flatnonzero(found.columns.any(axis=1) & found.rows.any(axis=1))]
+
+
+def surprise(concepts: Concepts, ones: Ones) -> npt.NDArray[np.float32]:
+    """How unlikely it is by chance that so many columns are one in all rows of each concept.
+
+    The divergence of their share from what the density of the rows lets expect.
+    """
+    density = np.log(np.clip(ones.mean(axis=1), 1e-3, 1 - 1e-3))
+    chance = np.clip(np.exp(concepts.rows.astype(np.float32) @ density), 1e-12, 1 - 1e-6)
+    share = np.clip(concepts.columns.mean(axis=1), 1e-6, 1 - 1e-6)
+    more = share * np.log(share / chance) + (1 - share) * np.log((1 - share) / (1 - chance))
+    return np.where(share > chance, more, 0).astype(np.float32)
+
+
+def most_constrained_first(ones: Ones, needed: Bits) -> Concepts:
+    """Cover the needed ones, each time from the open one that shares a biclique with fewest."""
+    still = needed.astype(np.float32)
+    company = ones @ still.T @ ones
+    found: list[Concepts] = []
+    while still.any():
+        place = int(np.where(still > 0, company, np.inf).argmin())
+        found.append(grown_on(ones, still, *divmod(place, ones.shape[1])))
+        rows, columns = np.flatnonzero(found[-1].rows[0]), np.flatnonzero(found[-1].columns[0])
+        block = np.ix_(rows, columns)
+        company -= ones[:, columns] @ still[block].T @ ones[rows]
+        still[block] = 0
+    return together(found)
+
+
+def together(parts: Sequence[Concepts]) -> Concepts:
+    """All of them, in order."""
+    rows = np.concatenate([part.rows for part in parts])
+    return Concepts(rows, np.concatenate([part.columns for part in parts]))
 
 
 def grown_on(ones: Ones, weight: Ones, row: int, column: int) -> Concepts:
@@ -89,7 +123,7 @@ def _climb(ones: Ones, weight: Ones) -> tuple[Bits, float]:
     return shared, best
 
 
-def _grown(ones: Ones, most: int) -> Bits:
+def _grown(ones: Ones) -> Bits:
     """Sets of columns, grown from single columns and from pairs that are zero together often."""
     count, width = ones.shape
     share = ones.mean(axis=0)
@@ -97,24 +131,22 @@ def _grown(ones: Ones, most: int) -> Bits:
     first, second = _pairs(ones, 16 * max(count, width))
     rows = np.concatenate([ones.T, (ones[:, first] * ones[:, second]).T])
     found: list[Bits] = []
-    total = 0
     for _ in range(_STEPS):
         rows = rows[rows.any(axis=1)]
-        rows = rows[_distinct(rows > 0)][:most]
-        if not len(rows) or total >= most:
+        rows = rows[_distinct(rows > 0)]
+        if not len(rows):
             break
         sizes = rows.sum(axis=1, keepdims=True)
         meets = rows @ ones
         columns = meets >= sizes - 0.5
         found.append(columns)
-        total += len(columns)
-        surprise = (meets - sizes * share) / (np.sqrt(sizes) * spread)
-        surprise[columns] = -np.inf
-        best = surprise.argmax(axis=1)
-        growing = surprise[np.arange(len(rows)), best] > _SURPRISE
+        above = (meets - sizes * share) / (np.sqrt(sizes) * spread)
+        above[columns] = -np.inf
+        best = above.argmax(axis=1)
+        growing = above[np.arange(len(rows)), best] > _SURPRISE
         rows = (rows * ones[:, best].T)[growing]
         rows = rows[rows.sum(axis=1) > 1.5]
-    return np.concatenate(found)[:most] if found else np.zeros((0, width), dtype=bool)
+    return np.concatenate(found) if found else np.zeros((0, width), dtype=bool)
 
 
 def _pairs(ones: Ones, most: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:

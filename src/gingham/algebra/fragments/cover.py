@@ -10,6 +10,9 @@ import numpy.typing as npt
 from gingham.algebra.fragments.condense import Index
 from gingham.algebra.fragments.operation import Bits
 
+# What is worth nothing is still chosen when it covers what nothing else does.
+_TINY = 1e-6
+
 
 class Cover:
     """Entries to be covered, sets to cover them with, and which of these are chosen.
@@ -21,12 +24,12 @@ class Cover:
 
     def __init__(self, members: Bits, spare: int = 0) -> None:
         count, width = members.shape
-        self._covers = np.zeros((count, width + spare), dtype=np.float32)  # entries x sets
+        self._covers = np.zeros((count, width + spare), dtype=np.uint8)  # entries x sets
         self._covers[:, :width] = members
-        self._entries = [np.flatnonzero(column) for column in members.T]
+        self._count = width
         self._times = np.zeros(count, dtype=np.int64)
         self._weight = np.ones(count, dtype=np.float32)
-        self._gain = self._covers.sum(axis=0)
+        self._gain = self._covers.sum(axis=0, dtype=np.float32)
         self._loss = np.zeros(width + spare, dtype=np.float32)
         self._chosen = np.zeros(width + spare, dtype=bool)
         self._since = np.zeros(width + spare, dtype=np.int64)
@@ -48,12 +51,19 @@ class Cover:
     @property
     def full(self) -> bool:
         """Whether no further set can be admitted."""
-        return len(self._entries) == self._covers.shape[1]
+        return self._count == self._covers.shape[1]
 
-    def greedy(self) -> None:
-        """Choose what covers most that is open, then drop what has become superfluous."""
+    def greedy(self, worth: npt.NDArray[np.float32] | None = None) -> None:
+        """Choose what covers most that is open, then drop what has become superfluous.
+
+        If sets have a worth: the one with most of its worth still open.
+        """
+        scale = np.ones_like(self._gain)
+        if worth is not None:
+            scale[: len(worth)] = worth / np.maximum(self._gain[: len(worth)], 1)
         while not self._times.all():
-            self.add(int(np.where(self._chosen, -1, self._gain).argmax()))
+            score = np.where(self._gain > 0, self._gain * scale + _TINY * self._gain, -1)
+            self.add(int(np.where(self._chosen, -1, score).argmax()))
         self.prune()
 
     def start(self, chosen: Iterable[int]) -> None:
@@ -61,6 +71,11 @@ class Cover:
         for one in chosen:
             self.add(one)
         self.prune()
+
+    def clear(self) -> None:
+        """Choose nothing."""
+        for one in self.chosen.tolist():
+            self.drop(one)
 
     def prune(self) -> None:
         """Drop sets that nobody misses."""
@@ -71,9 +86,9 @@ class Cover:
 
     def admit(self, members: Bits) -> int:
         """One more set to choose from."""
-        new = len(self._entries)
+        new = self._count
+        self._count += 1
         self._covers[:, new] = members
-        self._entries.append(np.flatnonzero(members))
         self._gain[new] = self._weight[members & (self._times == 0)].sum()
         return new
 
@@ -98,7 +113,7 @@ class Cover:
         return int(equal[self._since[equal].argmin()])
 
     def add(self, one: int, step: int = 0) -> None:
-        entries = self._entries[one]
+        entries = np.flatnonzero(self._covers[:, one])
         self._times[entries] += 1
         first = entries[self._times[entries] == 1]
         shared = entries[self._times[entries] == 2]
@@ -110,7 +125,7 @@ class Cover:
         self._gain -= self._weigh(first)
 
     def drop(self, one: int, step: int = 0) -> None:
-        entries = self._entries[one]
+        entries = np.flatnonzero(self._covers[:, one])
         self._times[entries] -= 1
         opened = entries[self._times[entries] == 0]
         single = entries[self._times[entries] == 1]
@@ -122,10 +137,10 @@ class Cover:
         """What stays open weighs more from now on."""
         entries = self.open
         self._weight[entries] += 1
-        self._gain += self._covers[entries].sum(axis=0)
+        self._gain += self._covers[entries].sum(axis=0, dtype=np.float32)
         self.work += len(entries) * self._covers.shape[1]
 
     def _weigh(self, entries: Index) -> npt.NDArray[np.float32]:
         """For each set, the weight of those of the entries that it covers."""
         self.work += (len(entries) + 1) * self._covers.shape[1]
-        return self._weight[entries] @ self._covers[entries]
+        return self._weight[entries] @ self._covers[entries].astype(np.float32)

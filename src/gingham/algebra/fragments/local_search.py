@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gingham.algebra.fragments.concepts import Concepts, grown_on
+from gingham.algebra.fragments.concepts import Concepts, grown_on, together
 from gingham.algebra.fragments.condense import Index
 from gingham.algebra.fragments.cover import Cover
 from gingham.algebra.fragments.irreducible import Ones
@@ -45,7 +45,7 @@ class LocalSearch:
         the search away from where it has been.
         """
         cover, best = self._cover, self._cover.chosen
-        step, newest = 0, -1
+        cover.work, step, newest = 0, 0, -1
         while len(best) > least and cover.work < budget.work and step < budget.steps:
             step += 1
             cover.work += _STEP
@@ -62,7 +62,7 @@ class LocalSearch:
             newest = self._choose(int(rng.choice(cover.open)), gone)
             cover.add(newest, step)
             cover.raise_open()
-        return self._all()[best]
+        return together([self._concepts, *self._grown])[best]
 
     def _choose(self, entry: int, gone: int) -> int:
         known = self._cover.most_useful(entry, gone)
@@ -78,8 +78,3 @@ class LocalSearch:
             return known
         self._grown.append(new)
         return self._cover.admit(members)
-
-    def _all(self) -> Concepts:
-        parts = [self._concepts, *self._grown]
-        rows = np.concatenate([part.rows for part in parts])
-        return Concepts(rows, np.concatenate([part.columns for part in parts]))

@@ -10,7 +10,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gingham.algebra.fragments.concepts import Concepts, pool, stars
+from gingham.algebra.fragments.composition import STRATEGIES, add_composition
+from gingham.algebra.fragments.concepts import (
+    Concepts,
+    closed,
+    most_constrained_first,
+    pool,
+    stars,
+    surprise,
+    together,
+)
 from gingham.algebra.fragments.cover import Cover
 from gingham.algebra.fragments.irreducible import (
     Ones,
@@ -25,9 +34,11 @@ from gingham.algebra.fragments.operation import Bits
 # What an effort of one may touch: about a millisecond's worth.
 _TOUCHED = 1_000_000
 # No more entries times concepts than this are kept.
-_INCIDENCES = 1 << 24
+_INCIDENCES = 1 << 26
 # Below this many entries chance explains anything, and searching is quick.
 _SMALL = 400
+# Up to this many entries Add Composition is quick enough to begin with.
+_COMPOSED = 160 * 160
 # A search is given up after so many steps for each entry that is to be covered.
 _STEPS = 20
 
@@ -81,18 +92,42 @@ def _search(
 ) -> tuple[Concepts, tuple[str, ...]]:
     """Cover the needed ones by concepts, beginning with those that are known to do so."""
     at_row, at_column = np.nonzero(needed)
-    most = max(len(known), _INCIDENCES // (2 * len(at_row)))
-    concepts = known.joined(pool(ones, most))
-    concepts = concepts[np.arange(min(len(concepts), most))]
-    members = concepts.rows[:, at_row].T & concepts.columns[:, at_column].T
+    starts = [known, most_constrained_first(ones, needed)]
+    if ones.size <= _COMPOSED:
+        starts += [_composed(ones, strategy) for strategy in ("or", "mad")]
+    most = _INCIDENCES * 2 // (3 * len(at_row))
+    found = pool(ones)
+    found = found[np.argsort(-surprise(found, ones), kind="stable")[:most]]
+    concepts = together([*starts, found])
+    by_row, by_column = np.ascontiguousarray(concepts.rows.T), concepts.columns.T.copy()
+    members = by_row[at_row] & by_column[at_column]
+    ends = np.cumsum([len(start) for start in starts]).tolist()
+    candidates = [
+        _pruned(members, range(end - len(start), end))
+        for start, end in zip(starts, ends, strict=True)
+    ]
     cover = Cover(members, spare=len(concepts) // 2)
-    cover.greedy()
-    if len(cover.chosen) > len(known):
-        cover = Cover(members, spare=len(concepts) // 2)
-        cover.start(range(len(known)))
+    for worth in (None, surprise(concepts, ones)):
+        cover.greedy(worth)
+        candidates.append(cover.chosen.tolist())
+        cover.clear()
+    cover.start(min(candidates, key=len))
     search = LocalSearch(ones, at_row, at_column, concepts, cover)
     budget = Budget(effort * _TOUCHED, _STEPS * len(at_row), until)
     found = search.run(least, budget, rng)
     bound = f"at least {least} records are needed, {len(found)} were found"
     late = "; the clock stopped the search" if search.late else ""
     return found, (bound + late,)
+
+
+def _pruned(members: Bits, chosen: range) -> list[int]:
+    """Of concepts that cover everything, those that are needed for it."""
+    cover = Cover(members[:, chosen.start : chosen.stop])
+    cover.start(range(len(chosen)))
+    return [chosen[place] for place in cover.chosen.tolist()]
+
+
+def _composed(ones: Ones, strategy: str) -> Concepts:
+    """The basis that Add Composition finds, made maximal."""
+    found = closed(add_composition(ones > 0, STRATEGIES[strategy]), ones)
+    return found[np.flatnonzero(found.rows.any(axis=1))]
