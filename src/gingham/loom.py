@@ -21,7 +21,7 @@ from gingham.logical.catalog import Catalog, Stream, Table
 from gingham.logical.query import Query
 from gingham.optimizer import optimize
 from gingham.plan.bound import BoundQuery
-from gingham.plan.tree import Plan
+from gingham.plan.forest import Plan
 from gingham.runtime.clock import Timing
 from gingham.runtime.loop import Job, Listener, StreamLoop
 from gingham.runtime.registry import Registered, Registry
@@ -219,6 +219,7 @@ class Loom:
         output_mode: str = "append",
         allowed_lateness: str = "0 seconds",
         idle: str | None = None,
+        most_on_driver: int = MOST_SHARDS_ON_DRIVER,
     ) -> Running:
         """Answer every query over streaming DataFrames, each stream read once.
 
@@ -228,7 +229,8 @@ class Loom:
 
         A window is answered once, when the watermark passes its end; with output_mode="update"
         whenever it changes; and again when rows come late, but not later than `allowed_lateness`.
-        A stream without rows for as long as `idle` follows the clock on the wall.
+        A stream without rows for as long as `idle` follows the clock on the wall. Groups that need
+        more than `most_on_driver` shards are kept and answered by the executors.
         """
         if self._running is not None and self._running.is_active:
             raise CatalogError("the loom is running", "it was started before", "running.stop()")
@@ -251,6 +253,7 @@ class Loom:
                 self._lookups,
                 functools.partial(self._queries_of, name),
                 self._bind,
+                most_on_driver,
             )
             files = opened.of(name, source.rows, time)
             streams[name] = start_stream(

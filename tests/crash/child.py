@@ -10,8 +10,11 @@ import os
 import signal
 import sys
 import threading
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 
+import pyarrow as pa
 from pyspark.sql import SparkSession
 
 import gingham
@@ -33,20 +36,22 @@ JOINS_AT = 6
 
 def kill_at(when: str, kind: str, nth: int, seconds: float = 0) -> None:
     """Kill this process at one of its writes, or some time later."""
-    write, seen = Files.write, [0]
+    opened, seen = Files.opened, [0]
 
-    def counted(self: Files, name: str, content: bytes) -> None:
+    @contextmanager
+    def counted(self: Files, name: str) -> Generator[pa.NativeFile]:
         of_kind = Path(self.root).name == kind or (kind == "sink" and "/answers/" in self.root)
         seen[0] += of_kind
         if of_kind and seen[0] == nth and when == "before":
             die()
-        write(self, name, content)
+        with opened(self, name) as stream:
+            yield stream
         if of_kind and seen[0] == nth and when == "after":
             die()
         if of_kind and seen[0] == nth and when == "soon":
             threading.Timer(seconds, die).start()
 
-    Files.write = counted
+    Files.opened = counted
 
 
 def die() -> None:

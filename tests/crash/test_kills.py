@@ -29,7 +29,7 @@ POINTS = [
     for when in ("before", "after")
 ]
 PER_LIFE = 4  # batches that are new in each life
-PATIENCE = 120  # seconds for one life
+PATIENCE = 300  # seconds for one life, which takes ten on an idle machine
 
 
 def test_kills(spark: SparkSession, tmp_path: Path):

@@ -54,10 +54,10 @@ def test_a_query_in_the_file_joins_and_one_that_is_gone_leaves(file: File):
 
 
 def test_a_query_that_only_moved_in_the_file_stays_the_same(file: File):
-    before = file.loom.plan().tree.queries[0].query
+    before = file.loom.plan().forest.queries[0].query
     file.write(first=COUNT, a=COUNT)
     file.edits.look()
-    assert before in [q.query for q in file.loom.plan().tree.queries]
+    assert before in [q.query for q in file.loom.plan().forest.queries]
 
 
 @pytest.mark.parametrize(

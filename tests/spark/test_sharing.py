@@ -147,7 +147,7 @@ def test_many_filters_in_one_query_do_not_multiply_cells(loom: Loom):
     filters = [f"count(*) FILTER (WHERE price > {i} AND vol <> {i} OR symbol = '{i}') AS n{i}"
                for i in range(40)]  # fmt: skip
     loom.add(f"SELECT {', '.join(filters)} FROM trades {WINDOW}", name="many")
-    assert loom.plan().tree.cells <= 1 << 16
+    assert loom.plan().forest.cells <= 1 << 16
     assert loom.run()["many"].collect() == loom.alone("many").collect()
 
 

@@ -36,12 +36,15 @@ def test_a_pattern_that_repeats_soon_numbers_its_slices(
     _assert_numbered(spark, slices, classes, instants)
 
 
+@pytest.mark.parametrize("reach", [None, 10_000_000])
 @pytest.mark.parametrize("unit", [1_000_000, 1])  # a second, and panes of a microsecond
-def test_a_pattern_that_hardly_repeats_is_listed_around_the_data(spark: SparkSession, unit: int):
+def test_a_pattern_that_hardly_repeats_is_listed_around_the_data(
+    spark: SparkSession, unit: int, reach: int | None
+):
     slides = (301, 307, 311, 313, 317, 331, 337, 347)
     classes = normalized((s * 1_000_000 + (unit == 1), (s % 7) * 1_000_000) for s in slides)
     assert periodic(classes) is None
-    slices = horizon(classes, around=20_000 * _DAY)
+    slices = horizon(classes, 20_000 * _DAY, reach)
     assert isinstance(slices, Horizon)
     rng = np.random.default_rng(0)
     inside = rng.integers(slices.edges[0], slices.edges[-1], 200).tolist()
@@ -57,7 +60,12 @@ def _assert_numbered(
     instants: list[int],
 ) -> None:
     df = spark.createDataFrame(pa.table({names.TIME: pa.array(instants, pa.int64())}))
-    table = number_slices(Draft(df), slices).select(names.TIME, names.SLICE).made().toArrow()
+    table = (
+        number_slices(Draft(df), slices, names.SLICE)
+        .select(names.TIME, names.SLICE)
+        .made()
+        .toArrow()
+    )
     found = slices.starts(table[names.SLICE].to_numpy())
     for instant, start in zip(table[names.TIME].to_pylist(), found.tolist(), strict=True):
         assert start <= instant

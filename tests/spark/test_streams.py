@@ -55,6 +55,11 @@ class Market:
         self.spark, self.folder, self.batches = spark, folder, batches
         write_batches(folder / "trades", batches)
 
+    def extend(self, batches: list[pa.Table]) -> None:
+        """More trades."""
+        write_batches(self.folder / "trades", batches, first=len(self.batches))
+        self.batches = [*self.batches, *batches]
+
     def loom(self, delay: str = DELAY) -> gingham.Loom:
         rows = replayed(self.spark, self.folder / "trades")
         return gingham.Loom(self.spark).stream("trades", rows, time="ts", watermark=delay)
@@ -128,9 +133,7 @@ def test_a_restart_goes_on(market: Market, tmp_path: Path):
         more = random_trades(
             np.random.default_rng(len(market.batches)), len(market.batches) + 3, 50
         )
-        more = more[len(market.batches) :]
-        market.batches = [*market.batches, *more]
-        write_batches(market.folder / "trades", more, first=len(market.batches) - 3)
+        market.extend(more[len(market.batches) :])
     loom = market.loom()
     loom.start(
         checkpoint=str(tmp_path / "c"), sink=str(tmp_path / "a"), trigger=AVAILABLE

@@ -19,7 +19,7 @@ from gingham.finals.windows import NEVER
 from gingham.logical.domain import BOOLEAN, DOUBLE, INTEGER, STRING
 from gingham.logical.predicate import Attribute, Axis
 from gingham.logical.window import Window
-from gingham.plan.tree import Codebook, Grid
+from gingham.plan.forest import Codebook, Grid
 from gingham.runtime.clock import Marks, Timing, may_close
 from gingham.runtime.codec import codebook_from_json, codebook_to_json
 from gingham.runtime.files import Files

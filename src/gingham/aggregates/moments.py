@@ -39,15 +39,15 @@ class _Moments(Monoid):
     def merge(self, left: State, right: State) -> State:
         (n, mean, squares), (m, other, more) = left.arrays, right.arrays
         share, weight = _weights(n, m)
-        with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"):  # Infinities minus infinities are NaN, as in Spark.
             delta = np.where((n > 0) & (m > 0), other - mean, 0.0)
-        return State(
-            (
-                n + m,
-                np.where(n == 0, other, mean + delta * share),
-                squares + more + delta * delta * weight,
+            return State(
+                (
+                    n + m,
+                    np.where(n == 0, other, mean + delta * share),
+                    squares + more + delta * delta * weight,
+                )
             )
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,16 +70,16 @@ class _Comoments(Monoid):
         both = (n > 0) & (m > 0)
         with np.errstate(all="ignore"):
             dx, dy = np.where(both, u - x, 0.0), np.where(both, v - y, 0.0)
-        return State(
-            (
-                n + m,
-                np.where(n == 0, u, x + dx * share),
-                np.where(n == 0, v, y + dy * share),
-                xx + uu + dx * dx * weight,
-                yy + vv + dy * dy * weight,
-                xy + uv + dx * dy * weight,
+            return State(
+                (
+                    n + m,
+                    np.where(n == 0, u, x + dx * share),
+                    np.where(n == 0, v, y + dy * share),
+                    xx + uu + dx * dx * weight,
+                    yy + vv + dy * dy * weight,
+                    xy + uv + dx * dy * weight,
+                )
             )
-        )
 
 
 MOMENTS = _Moments()

@@ -115,7 +115,8 @@ class Elementwise(Monoid):
         return [stored(values, seen, types[0])]
 
     def merge(self, left: State, right: State) -> State:
-        values = self.ufunc(left.arrays[0], right.arrays[0])
+        with np.errstate(all="ignore"):
+            values = self.ufunc(left.arrays[0], right.arrays[0])
         return State((values, left.arrays[1] | right.arrays[1]), left.values)
 
     def ranges(self, state: State, low: Index, high: Index) -> State:

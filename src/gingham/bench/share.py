@@ -31,6 +31,8 @@ from gingham.bench.report import Report, Result, Way, draw, show
 from gingham.bench.timing import Timing, repeat
 from gingham.testing.trades import KINDS, TradeQuery, trade_queries
 
+# Shared runs and bare scans are short: each is measured so many times more often than the rest.
+TURNS = 2
 # One by one, this many queries are measured: a thousand would take a quarter of an hour.
 PICKED = 16
 # No single scan gets more conditions than this: Spark and DuckDB need minutes for it.
@@ -55,7 +57,7 @@ def run(
 ) -> Report:
     """Measure, print and draw; `quick` takes few rows, small workloads, one repetition."""
     console = console or Console()
-    times = 6
+    times = 5
     if quick:
         rows, sizes, times = min(rows, 400_000), [n for n in sizes if n <= 64], 1
     session = spark or _session()
@@ -129,17 +131,18 @@ def _warm_up(market: Market) -> None:
     for _ in range(2):
         baselines.bare_scan(market)
         baselines.spark_alone(market, queries[0])
-        _share(market, queries)
+        _share(_loom(market, queries))
 
 
 def _measure(market: Market, kind: str, n: int, times: int, step: Callable[[], None]) -> Result:
     """Time one workload in all ways and compare their answers."""
     queries, bare = trade_queries(kind, n), partial(baselines.bare_scan, market)
+    adding, (loom,) = repeat(partial(_loom, market, queries), 1)
     # In turns, since the JVM compiles on while it runs: whatever comes last has the fastest code.
-    turns = [(_share(market, queries), repeat(bare, 1)[0]) for _ in range(times)]
+    turns = [(_share(loom), repeat(bare, 1)[0]) for _ in range(TURNS * times)]
     runs = [shared for shared, _ in turns]
     timings = {
-        Way.SHARED: Timing(tuple(run.running for run in runs)),
+        Way.SHARED: Timing(tuple(run.seconds for run in runs)),
         Way.BARE: Timing(tuple(seconds for _, (seconds,) in turns)),
     }
     found = {Way.SHARED: baselines.answers(runs[0].tables)}
@@ -165,7 +168,7 @@ def _measure(market: Market, kind: str, n: int, times: int, step: Callable[[], N
         n,
         timings,
         notes,
-        adding=Timing(tuple(run.adding for run in runs)),
+        adding=Timing(adding),
         statistics=runs[0].statistics,
         checked=len(expected),
         differences=tuple(differences),
@@ -176,30 +179,32 @@ def _measure(market: Market, kind: str, n: int, times: int, step: Callable[[], N
 class _Shared:
     """One run of all queries as one job: seconds, answers, statistics."""
 
-    adding: float
-    running: float
+    seconds: float
     tables: list[pa.Table]
     statistics: dict[str, float]
 
 
-def _share(market: Market, queries: Sequence[TradeQuery]) -> _Shared:
-    """Run all queries in one loom, a new one so that nothing is left over from the last."""
-    start = time.perf_counter()
+def _loom(market: Market, queries: Sequence[TradeQuery]) -> gingham.Loom:
     loom = gingham.Loom(market.spark)
     loom.stream("trades", market.trades, time="ts")
     loom.table("close", market.close, key="symbol")
     loom.table("listing", market.listing, key="symbol")
     for query in queries:
         loom.add(query.sql, name=query.name)
-    added = time.perf_counter()
+    return loom
+
+
+def _share(loom: gingham.Loom) -> _Shared:
+    """Run all queries of a loom: plan, one pass over the rows, every answer."""
+    start = time.perf_counter()
     answers = loom.run()
-    tables = [answers.arrow(query.name) for query in queries]
+    tables = {name: answers.arrow(name) for name in loom.queries}
     done = time.perf_counter()
     named = [
-        table.select(["window_end", "value"]).rename_columns(["window_end", query.name])
-        for query, table in zip(queries, tables, strict=True)
+        table.select(["window_end", "value"]).rename_columns(["window_end", name])
+        for name, table in tables.items()
     ]
-    return _Shared(added - start, done - added, named, _numbers(answers))
+    return _Shared(done - start, named, _numbers(answers))
 
 
 def _numbers(answers: Any) -> dict[str, float]:

@@ -10,9 +10,9 @@ import click
 from gingham.core.errors import GinghamError
 
 # Each is a module of gingham.bench with a function `run`.
-BENCHES = ("share", "stream", "fragments")
-# These run without Spark, over matrices that they make themselves.
-WITHOUT_SPARK = ("fragments",)
+BENCHES = ("share", "stream", "endure", "fragments", "sketches")
+# These measure mathematics alone.
+WITHOUT_SPARK = ("fragments", "sketches")
 
 _FILE = click.argument("file", type=click.Path(path_type=Path))
 
@@ -127,7 +127,10 @@ def run(
 def bench(
     name: str, json_path: str | None, plot_path: str | None, rows: int | None, *, quick: bool
 ) -> None:
-    """Measure sharing against the ways to do without it; NAME is share, stream or fragments."""
+    """Measure sharing against the ways to do without it.
+
+    NAME is share, stream, endure, fragments or sketches.
+    """
     if name not in BENCHES:
         raise GinghamError(
             f"there is no benchmark {name!r}", "its name is none of ours", ", ".join(BENCHES)
@@ -140,17 +143,13 @@ def bench(
             "benchmarks compare with DuckDB and draw with Matplotlib",
             "pip install 'gingham[bench]'",
         )
-    options: dict[str, Any] = {} if rows is None else {"rows": rows}
-    if name in WITHOUT_SPARK:
-        if rows is not None:
-            raise GinghamError(f"bench {name} has no rows", "it reads no stream", "no --rows")
-    else:
+    given = {"rows": rows, "json_path": json_path, "plot_path": plot_path}
+    options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    if name not in WITHOUT_SPARK:
         from gingham.cli.start import start
 
         options["spark"] = start()
-    import_module(f"gingham.bench.{name}").run(
-        quick=quick, json_path=json_path, plot_path=plot_path, **options
-    )
+    import_module(f"gingham.bench.{name}").run(quick=quick, **options)
 
 
 def main() -> None:

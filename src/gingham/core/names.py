@@ -7,13 +7,19 @@ WINDOW_END = "window_end"
 
 TIME = "__time"  # event time in microseconds
 SLICE = "__slice"
-CELL = "__cell"  # a cell of some grid, numbered over all grids of the tree
+CELL = "__cell"  # a cell of some grid, numbered over all grids of the forest
 CODE = "__code"  # slice and cell in one long, the key that shards are grouped by
 MATCHED = "__matched"  # after a table's name: whether a lookup found a row
 INSTANT = "__instant"  # where a shard's slice begins, in microseconds
+FRESH = "__fresh"  # whether a shard is of the last batch
 ROWS = "__rows"  # how many rows a shard is made of
 LATE = "__late"  # how many of them came after the watermark had passed them
 LATEST = "__latest"  # the event time of the last of them
+
+
+def slice_in(tree: int) -> str:
+    """The number of a row's slice in a tree: `__slice_0`."""
+    return f"__slice_{tree}"
 
 
 def interval(axis: int) -> str:

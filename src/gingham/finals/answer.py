@@ -11,7 +11,7 @@ from gingham.finals.shards import GridShards, ShardTable
 from gingham.finals.windows import Bools, Due, Frames, Index, frames, ranges
 from gingham.logical.predicate import Truths, evaluate
 from gingham.plan.bound import BoundQuery, Condition, Reading
-from gingham.plan.tree import Grid
+from gingham.plan.forest import Grid
 
 
 class Cells:
@@ -33,7 +33,7 @@ def answer(query: BoundQuery, table: ShardTable, cells: Cells, due: Due | None =
 
     All windows, or those that are due.
     """
-    grid = table.tree.grid_of(query)
+    grid = table.forest.grid_of(query)
     shards = table.of(grid)
     _refuse_raised(query, shards, grid, cells, due)
     where = cells.of(grid, query.where).true

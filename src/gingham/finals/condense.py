@@ -8,12 +8,12 @@ import pyarrow as pa
 from gingham.aggregates.monoid import flat
 from gingham.core import names
 from gingham.finals.shards import numbered
-from gingham.plan.tree import Tree
+from gingham.plan.forest import Forest
 
 
-def condense(table: pa.Table, tree: Tree) -> pa.Table:
+def condense(table: pa.Table, forest: Forest) -> pa.Table:
     """Merge all shards that can be merged; what the table says stays the same."""
-    keys = [names.key(i) for i in range(len(tree.keys))]
+    keys = [names.key(i) for i in range(len(forest.keys))]
     columns = [names.INSTANT, names.CELL, *(k for k in keys if k in table.column_names)]
     groups, count = numbered([table[c] for c in columns], np.arange(table.num_rows))
     if count == table.num_rows:
@@ -22,8 +22,8 @@ def condense(table: pa.Table, tree: Tree) -> pa.Table:
     table = table.take(pa.array(order))
     starts = np.flatnonzero(np.diff(groups[order], prepend=-1))
     merged = {c: table[c].take(pa.array(starts)) for c in columns}
-    for partial in tree.partials:
-        names_of = [names.partial(tree.columns.index(c)) for c in partial.columns]
+    for partial in forest.partials:
+        names_of = [names.partial(forest.columns.index(c)) for c in partial.columns]
         if all(name in table.column_names for name in names_of):
             try:
                 found = partial.monoid.condense([flat(table[name]) for name in names_of], starts)

@@ -9,6 +9,7 @@ newcomer does, but its windows begin after the last row that was seen before it 
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +18,7 @@ import pyarrow as pa
 from gingham.core import names
 from gingham.logical.domain import sort_key
 from gingham.logical.predicate import Axis
-from gingham.plan.tree import Codebook, Grid
+from gingham.plan.forest import Codebook, Grid
 
 Index = npt.NDArray[np.int64]
 
@@ -28,14 +29,20 @@ def recode(table: pa.Table, old: Codebook, new: Codebook) -> pa.Table:
         return table
     cells = table[names.CELL].to_numpy()
     moved = np.full(len(cells), -1, dtype=np.int64)
-    for grid in new.grids:
-        before = next((g for g in old.grids if g.number == grid.number), None)
-        if before is not None:
-            own = (cells >= before.offset) & (cells < before.offset + before.cells)
-            moved[own] = _moved(before, grid)[cells[own] - before.offset] + grid.offset
+    for first, places in moves(old, new):
+        own = (cells >= first) & (cells < first + len(places))
+        moved[own] = places[cells[own] - first]
     kept = moved >= 0
     table = table.set_column(table.column_names.index(names.CELL), names.CELL, pa.array(moved))
     return _renamed(table, old, new).filter(pa.array(kept))
+
+
+def moves(old: Codebook, new: Codebook) -> Iterator[tuple[int, Index]]:
+    """For each grid of both plans its first old cell, and where its cells are in the new plan."""
+    for grid in new.grids:
+        before = next((g for g in old.grids if g.number == grid.number), None)
+        if before is not None:
+            yield before.offset, _moved(before, grid) + grid.offset
 
 
 def _renamed(table: pa.Table, old: Codebook, new: Codebook) -> pa.Table:

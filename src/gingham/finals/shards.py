@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -13,51 +13,65 @@ import pyarrow as pa
 from gingham.aggregates import Partial, State
 from gingham.aggregates.monoid import flat
 from gingham.core import names
+from gingham.plan.forest import Forest, Grid
 from gingham.plan.slices import Slices
-from gingham.plan.tree import Grid, Tree
 
 Index = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
 
-def located(table: pa.Table, tree: Tree, slices: Slices) -> pa.Table:
+def located(table: pa.Table, forest: Forest, slices: Mapping[int, Slices]) -> pa.Table:
     """What Spark collected, with the instant and the cell of every shard in place of numbers.
 
     Rows without a time have no slice and are left out.
     """
     if names.CODE in table.column_names:
         table = table.filter(table[names.CODE].is_valid())
-        numbers, cells = np.divmod(_integers(table[names.CODE]), tree.cells)
+        numbers, cells = np.divmod(_integers(table[names.CODE]), forest.cells)
         table = table.drop_columns([names.CODE])
     else:
         table = table.filter(table[names.SLICE].is_valid())
         numbers, cells = _integers(table[names.SLICE]), _integers(table[names.CELL])
         table = table.drop_columns([names.SLICE, names.CELL])
-    table = table.append_column(names.INSTANT, pa.array(slices.starts(numbers)))
+    offsets, trees = forest.bounds
+    of = trees[np.searchsorted(offsets, cells, side="right") - 1]
+    starts = np.zeros(len(cells), dtype=np.int64)
+    for tree, found in slices.items():
+        own = of == tree
+        starts[own] = found.starts(numbers[own])
+    table = table.append_column(names.INSTANT, pa.array(starts))
     return table.append_column(names.CELL, pa.array(cells))
 
 
-def no_shards(tree: Tree | None = None) -> pa.Table:
-    """No shards, with the columns of a tree; their types come from wherever there are shards."""
+def no_shards(forest: Forest | None = None) -> pa.Table:
+    """No shards, with the columns of a forest; their types come from wherever there are shards."""
     empty = pa.array([], pa.int64())
     table = pa.table({names.INSTANT: empty, names.CELL: empty})
-    if tree is None:
+    if forest is None:
         return table
-    columns = [names.key(i) for i in range(len(tree.keys))]
-    for name in (*columns, *(names.partial(i) for i in range(len(tree.columns)))):
+    columns = [names.key(i) for i in range(len(forest.keys))]
+    for name in (*columns, *(names.partial(i) for i in range(len(forest.columns)))):
         table = table.append_column(name, pa.nulls(0))
     return table
 
 
+def shards_in(table: pa.Table, forest: Forest) -> dict[Grid, int]:
+    """How many shards each grid has."""
+    offsets, _ = forest.bounds
+    places = np.searchsorted(offsets, _integers(table[names.CELL]), side="right") - 1
+    counts = np.bincount(places, minlength=len(offsets))
+    return dict(zip(forest.grids, counts.tolist(), strict=True))
+
+
 class ShardTable:
-    """Shards of a tree: one row per instant, cell and group, or several that are yet to merge.
+    """Shards of a forest: one row per instant, cell and group, or several that are yet to merge.
 
     `fresh` tells the shards that came last.
     """
 
-    def __init__(self, table: pa.Table, tree: Tree, fresh: Bools | None = None) -> None:
+    def __init__(self, table: pa.Table, forest: Forest, fresh: Bools | None = None) -> None:
         self.table = table
-        self.tree = tree
+        self.forest = forest
         self.fresh = fresh
         self._grids: dict[int, GridShards] = {}
 
@@ -79,7 +93,7 @@ class ShardTable:
         cells = self._cells
         rows = np.flatnonzero((cells >= grid.offset) & (cells < grid.offset + grid.cells))
         starts = self._instants[rows]
-        columns = [self.table[names.key(self.tree.keys.index(k))] for k in grid.keys]
+        columns = [self.table[names.key(self.forest.keys.index(k))] for k in grid.keys]
         groups, count = numbered(columns, rows)
         order = np.lexsort((starts, groups))
         return GridShards(
@@ -121,7 +135,7 @@ class GridShards:
     def state(self, partial: Partial) -> State:
         """A partial of all shards."""
         if partial not in self._states:
-            columns = self.table.tree.columns
+            columns = self.table.forest.columns
             index = pa.array(self.rows)
             loaded = [
                 flat(self.table.table[names.partial(columns.index(c))].take(index))
@@ -134,7 +148,7 @@ class GridShards:
         """The values of a key for some groups."""
         first = np.full(self.group_count, -1, dtype=np.int64)
         first[self.groups[::-1]] = self.rows[::-1]
-        column = self.table.table[names.key(self.table.tree.keys.index(keys[position]))]
+        column = self.table.table[names.key(self.table.forest.keys.index(keys[position]))]
         return flat(column.take(pa.array(first[groups])))
 
     def rolled(self, wanted: Bools, partial: Partial | None) -> Rolled:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from itertools import combinations, count
 from math import prod
 
@@ -10,58 +11,68 @@ from gingham.logical.predicate import Attribute, Axis
 from gingham.optimizer.axes import all_axes
 from gingham.optimizer.cost import MOST_CELLS, Cost
 from gingham.plan.bound import BoundQuery
-from gingham.plan.tree import Grid, Standing, Tree
+from gingham.plan.forest import Forest, Grid, Standing
 
 
 @dataclass(frozen=True, slots=True)
 class _Need:
-    """Attributes that conditions cut, keys they are grouped by, the grid if it stands already."""
+    """Attributes that conditions cut, keys, the tree; the grid if it stands already."""
 
     attributes: frozenset[Attribute]
     keys: tuple[str, ...]
+    tree: int
     grid: int | None = None
 
 
 def choose_grids(
-    queries: tuple[BoundQuery, ...], cost: Cost, standing: Standing
-) -> tuple[Tree, tuple[str, ...]]:
-    """Start with a grid for each set of attributes; join two while that is cheaper.
+    queries: tuple[BoundQuery, ...], trees: Mapping[str, int], cost: Cost, standing: Standing
+) -> tuple[Forest, tuple[str, ...]]:
+    """Start with a grid for each set of attributes in a tree; join two while that is cheaper.
 
         {vol, r1000} {vol, r2000} {price}    ->    {vol, r1000, r2000} {price}
 
-    Queries with different keys stay apart: how many values a key has is not known. Two grids that
-    stand already are not joined, since shards of both are kept.
+    `trees` tells the tree of each query. Queries with different keys stay apart: how many values a
+    key has is not known. Two grids that stand already are not joined, since shards of both are
+    kept.
     """
-    axes = all_axes(queries)
-    needs = _standing_grids(queries, standing)
-    newcomers = [_need(query) for query in queries if query.name not in standing.grids]
-    wanted = list(dict.fromkeys((*needs.values(), *newcomers)))
-    chosen, notices = _join_while_cheaper(wanted, axes, cost)
+    needs = {query.name: _need(query, trees[query.name]) for query in queries}
+    chosen: list[_Need] = []
     grids: list[Grid] = []
+    notices: list[str] = []
     offset, unused = 0, count(standing.next_grid)
-    for need in chosen:
-        ordered = tuple(axis for attribute, axis in axes.items() if attribute in need.attributes)
-        number = next(unused) if need.grid is None else need.grid
-        grids.append(Grid(ordered, need.keys, offset, number))
-        offset += grids[-1].cells
+    for tree in sorted(set(trees.values())):
+        own = tuple(query for query in queries if trees[query.name] == tree)
+        axes = all_axes(own)
+        stand = _standing_grids(own, needs, standing)
+        newcomers = [needs[query.name] for query in own if query.name not in standing.grids]
+        wanted = list(dict.fromkeys((*stand.values(), *newcomers)))
+        joined, said = _join_while_cheaper(wanted, axes, cost)
+        for need in joined:
+            ordered = tuple(axis for found, axis in axes.items() if found in need.attributes)
+            number = next(unused) if need.grid is None else need.grid
+            grids.append(Grid(ordered, need.keys, offset, number, tree))
+            offset += grids[-1].cells
+        chosen += joined
+        notices += said
     placement = tuple(
-        _home(_need(query), standing.grids.get(query.name), chosen) for query in queries
+        _home(needs[query.name], standing.grids.get(query.name), chosen) for query in queries
     )
-    return Tree(queries, tuple(grids), placement), notices
+    return Forest(queries, tuple(grids), placement), tuple(dict.fromkeys(notices))
 
 
-def _standing_grids(queries: tuple[BoundQuery, ...], standing: Standing) -> dict[int, _Need]:
+def _standing_grids(
+    queries: tuple[BoundQuery, ...], needs: Mapping[str, _Need], standing: Standing
+) -> dict[int, _Need]:
     found: dict[int, _Need] = {}
     for query in queries:
         if (number := standing.grids.get(query.name)) is not None:
-            need = _need(query)
-            before = found.get(number, need)
-            found[number] = _Need(before.attributes | need.attributes, need.keys, number)
+            need = replace(needs[query.name], grid=number)
+            found[number] = _union(found.get(number, need), need)
     return found
 
 
-def _need(query: BoundQuery) -> _Need:
-    return _Need(query.attributes, tuple(sorted(set(query.keys))))
+def _need(query: BoundQuery, tree: int) -> _Need:
+    return _Need(query.attributes, tuple(sorted(set(query.keys))), tree)
 
 
 def _join_while_cheaper(
@@ -94,14 +105,15 @@ def _join_while_cheaper(
 
 
 def _union(a: _Need, b: _Need) -> _Need:
-    return _Need(a.attributes | b.attributes, a.keys, b.grid if a.grid is None else a.grid)
+    grid = b.grid if a.grid is None else a.grid
+    return replace(a, attributes=a.attributes | b.attributes, grid=grid)
 
 
 def _home(need: _Need, stands: int | None, chosen: list[_Need]) -> int:
     return next(
         i
         for i, c in enumerate(chosen)
-        if (c.grid == stands if stands is not None else c.keys == need.keys)
+        if (c.grid == stands if stands is not None else (c.keys, c.tree) == (need.keys, need.tree))
         and need.attributes <= c.attributes
     )
 

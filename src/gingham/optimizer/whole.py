@@ -10,7 +10,7 @@ from gingham.logical.predicate import Attribute, whole
 from gingham.optimizer.axes import all_axes
 from gingham.optimizer.cost import MOST_CELLS
 from gingham.plan.bound import BoundQuery, Condition, Reading
-from gingham.plan.tree import Standing
+from gingham.plan.forest import Standing
 
 _STEPS = ("nothing", "filters", "predicate")
 

@@ -7,7 +7,7 @@ panes: equal parts so short that they never cross an edge. Panes are never wrong
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,6 +25,7 @@ Micros = npt.NDArray[np.int64]
 
 _PERIODIC_LIMIT = 4_096  # edges in one period
 _LISTED_PANES = 1 << 15  # how far the list of edges reaches, in panes
+_FEW_LISTED_PANES = 1 << 9
 _LISTED_EDGES = 1_024  # or in edges, where panes are very short
 _BEFORE = 2  # half of the list lies before the instant that the data was seen at
 _FEW_PANES = 1.5  # panes per edge, up to which panes are as good as slices
@@ -108,12 +109,40 @@ def periodic(classes: Iterable[ResidueClass]) -> Periodic | None:
     return None
 
 
-def horizon(classes: Iterable[ResidueClass], around: int) -> Horizon:
-    """Slices listed around an instant at which there is data."""
+def horizon(classes: Iterable[ResidueClass], around: int, reach: int | None = None) -> Horizon:
+    """Slices listed around an instant at which there is data.
+
+    The list is no longer than it need be if most of the data lies within `reach` of that instant:
+    a long one costs more than a small batch of rows.
+    """
     classes = normalized(classes)
     pane = pane_length(classes)
-    usual = max(1, min(slide for slide, _ in classes) // len(classes))
+    shortest = min(slide for slide, _ in classes)
+    usual = max(1, shortest // len(classes))
     span = max(pane * _LISTED_PANES, usual * _LISTED_EDGES)
+    if reach is not None:
+        # Edges lie at both sides of the instant, less than a slide away.
+        span = min(span, max(_BEFORE * max(reach, shortest), pane * _FEW_LISTED_PANES))
     start, stop = around - span // _BEFORE, around + span - span // _BEFORE
     edges = edges_between(classes, start, stop)
     return Horizon(tuple(edges.tolist()), pane, classes[0][1] % pane)
+
+
+def sliced(
+    trees: Mapping[int, Sequence[ResidueClass]],
+    around: Callable[[], tuple[int, int | None]],
+) -> dict[int, Slices]:
+    """The slices of each tree.
+
+    `around` finds an instant at which there is data, and how far from it most of the data lies, if
+    that is known; it is asked only if edges must be listed.
+    """
+    found: dict[int, Slices] = {}
+    near: tuple[int, int | None] | None = None
+    for tree, classes in trees.items():
+        if (repeating := periodic(classes)) is not None:
+            found[tree] = repeating
+        else:
+            near = near or around()
+            found[tree] = horizon(classes, *near)
+    return found

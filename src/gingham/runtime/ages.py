@@ -9,21 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from gingham.algebra.edges import ResidueClass
 from gingham.logical.predicate import Axis
 from gingham.plan.bound import BoundQuery
-from gingham.plan.tree import Grid, Tree
+from gingham.plan.forest import Forest, Grid
 
 Ages = Mapping[str, int]
 
 
-def aged(tree: Tree, before: Ages, latest: int) -> dict[str, int]:
+def aged(forest: Forest, before: Ages, latest: int) -> dict[str, int]:
     """The ages of all that a plan distinguishes; what is new is as old as the latest event."""
-    return {thing: before.get(thing, latest) for thing in _things(tree)}
+    return {thing: before.get(thing, latest) for thing in _things(forest)}
 
 
-def known_since(query: BoundQuery, tree: Tree, ages: Ages) -> int:
+def known_since(query: BoundQuery, forest: Forest, ages: Ages) -> int:
     """After which event time shards tell the query's rows and windows apart."""
-    grid = tree.grid_of(query)
+    grid = forest.grid_of(query)
     own = {axis.attribute: axis for axis in grid.axes}
     needed = [ages[_grid(grid)]]
     for condition in query.conditions:
@@ -31,27 +32,36 @@ def known_since(query: BoundQuery, tree: Tree, ages: Ages) -> int:
         needed += [ages[_cut(grid, own[attribute], cut)] for attribute, cut in condition.cuts]
     readings = (*query.readings, *query.guards)
     needed += [ages[_column(c)] for r in readings for p in r.partials for c in p.columns]
-    # An edge also exists where a finer window has it.
-    classes = {c for q in tree.queries for c in q.window.classes}
+    # An edge also exists where a finer window of the same tree has it.
+    classes = _classes(forest)[grid.tree]
     for slide, residue in query.window.classes:
         covering = [(s, r) for s, r in classes if slide % s == 0 and residue % s == r]
-        needed.append(min(ages[_edge(*c)] for c in covering))
+        needed.append(min(ages[_edge(grid, *c)] for c in covering))
     return max(needed)
 
 
-def _things(tree: Tree) -> Iterator[str]:
-    for query in tree.queries:
-        yield from (_edge(*c) for c in query.window.classes)
-    yield from (_column(c) for c in tree.columns)
-    for grid in tree.grids:
+def _classes(forest: Forest) -> dict[int, set[ResidueClass]]:
+    """The edges of each tree: those, too, that a finer window hides, for it may leave."""
+    found: dict[int, set[ResidueClass]] = {}
+    for query in forest.queries:
+        found.setdefault(forest.grid_of(query).tree, set()).update(query.window.classes)
+    return found
+
+
+def _things(forest: Forest) -> Iterator[str]:
+    classes = _classes(forest)
+    yield from (_column(c) for c in forest.columns)
+    for grid in forest.grids:
         yield _grid(grid)
+        # By grid and not by tree: a grid may move to another tree.
+        yield from (_edge(grid, *c) for c in classes[grid.tree])
         for axis in grid.axes:
             yield _axis(grid, axis)
             yield from (_cut(grid, axis, cut) for cut in axis.cuts)
 
 
-def _edge(slide: int, residue: int) -> str:
-    return f"edge {residue} modulo {slide}"
+def _edge(grid: Grid, slide: int, residue: int) -> str:
+    return f"{_grid(grid)} edge {residue} modulo {slide}"
 
 
 def _column(sql: str) -> str:

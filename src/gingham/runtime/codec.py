@@ -7,7 +7,7 @@ from typing import Any
 
 from gingham.logical.domain import Domain
 from gingham.logical.predicate import Attribute, Axis
-from gingham.plan.tree import Codebook, Grid, Standing
+from gingham.plan.forest import Codebook, Grid, Standing
 
 
 def codebook_to_json(codebook: Codebook) -> dict[str, Any]:
@@ -31,13 +31,20 @@ def standing_to_json(standing: Standing) -> dict[str, Any]:
         "grids": dict(standing.grids),
         "outer": sorted(standing.outer),
         "whole": dict(standing.whole),
+        "trees": [list(pair) for pair in standing.trees.items()],
         "next_grid": standing.next_grid,
     }
 
 
 def standing_from_json(found: dict[str, Any]) -> Standing:
     """The inverse of `standing_to_json`."""
-    return Standing(found["grids"], frozenset(found["outer"]), found["whole"], found["next_grid"])
+    return Standing(
+        found["grids"],
+        frozenset(found["outer"]),
+        found["whole"],
+        dict(found["trees"]),
+        found["next_grid"],
+    )
 
 
 def _grid_to_json(grid: Grid) -> dict[str, Any]:
@@ -46,12 +53,13 @@ def _grid_to_json(grid: Grid) -> dict[str, Any]:
         "keys": list(grid.keys),
         "offset": grid.offset,
         "number": grid.number,
+        "tree": grid.tree,
     }
 
 
 def _grid_from_json(found: dict[str, Any]) -> Grid:
     axes = tuple(_axis_from_json(axis) for axis in found["axes"])
-    return Grid(axes, tuple(found["keys"]), found["offset"], found["number"])
+    return Grid(axes, tuple(found["keys"]), found["offset"], found["number"], found["tree"])
 
 
 def _axis_to_json(axis: Axis) -> dict[str, Any]:

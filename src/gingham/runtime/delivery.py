@@ -10,7 +10,9 @@ import time
 from collections.abc import Mapping
 
 import pyarrow as pa
+from pyspark.sql import DataFrame
 
+from gingham.runtime.answer import Answer, FarAnswer
 from gingham.runtime.files import Files
 from gingham.runtime.registry import file_name, name_of
 from gingham.runtime.seal import read_table, write_table
@@ -18,6 +20,7 @@ from gingham.runtime.sinks import Sink
 
 PATIENCE = 2.0  # seconds for all repeated attempts of one batch
 _FIRST_PAUSE = 0.05
+_FOLDER = "folder"  # where the rows of a far answer are
 
 
 class Delivery:
@@ -25,9 +28,10 @@ class Delivery:
 
     def __init__(self, sink: Sink, files: Files) -> None:
         self._sink = sink
-        self._files = files
+        self._files = files.within("pending")
+        self._folders = files.within("answers")
         self._waiting: dict[str, list[int]] = {}
-        for found in files.names():
+        for found in self._files.names():
             name, number = name_of(found.rpartition(".")[0]), int(found.rpartition(".")[2])
             self._waiting.setdefault(name, []).append(number)
         for numbers in self._waiting.values():
@@ -38,7 +42,7 @@ class Delivery:
         """How many answers of each query wait for their sink."""
         return {name: len(numbers) for name, numbers in self._waiting.items()}
 
-    def deliver(self, answers: Mapping[str, pa.Table], number: int) -> dict[str, Exception]:
+    def deliver(self, answers: Mapping[str, Answer], number: int) -> dict[str, Exception]:
         """Deliver what waits and what is new; what failed waits on, and the reason is given."""
         until = time.monotonic() + PATIENCE
         failed: dict[str, Exception] = {}
@@ -50,14 +54,29 @@ class Delivery:
             if error is not None:
                 failed[name] = error
                 self._keep(name, answer, number)
+            elif isinstance(answer, FarAnswer):
+                answer.delete()
         return failed
+
+    def compute(self, number: int, name: str, answer: DataFrame) -> FarAnswer:
+        """Write an answer that is too large for the driver, for `deliver` to take."""
+        return FarAnswer.written(self._folders, f"{file_name(name)}.{number}", answer)
 
     def forget(self, name: str) -> None:
         """A query was removed: what waits for its sink is dropped."""
         for number in self._waiting.pop(name, []):
-            self._files.delete(_file(name, number))
+            self._drop(name, number, self._kept(name, number))
 
-    def _try(self, name: str, answer: pa.Table, number: int, until: float) -> Exception | None:
+    def _kept(self, name: str, number: int) -> Answer:
+        table, about = read_table(self._files, _file(name, number))
+        return FarAnswer(self._folders, about[_FOLDER]) if _FOLDER in about else table
+
+    def _drop(self, name: str, number: int, answer: Answer) -> None:
+        self._files.delete(_file(name, number))
+        if isinstance(answer, FarAnswer):
+            answer.delete()
+
+    def _try(self, name: str, answer: Answer, number: int, until: float) -> Exception | None:
         pause = _FIRST_PAUSE
         while True:
             try:
@@ -73,15 +92,19 @@ class Delivery:
     def _deliver_waiting(self, name: str) -> Exception | None:
         numbers = self._waiting[name]
         while numbers:
-            answer, _ = read_table(self._files, _file(name, numbers[0]))
+            answer = self._kept(name, numbers[0])
             if (error := self._try(name, answer, numbers[0], until=0)) is not None:
                 return error
-            self._files.delete(_file(name, numbers.pop(0)))
+            self._drop(name, numbers.pop(0), answer)
         del self._waiting[name]
         return None
 
-    def _keep(self, name: str, answer: pa.Table, number: int) -> None:
-        write_table(self._files, _file(name, number), answer, {})
+    def _keep(self, name: str, answer: Answer, number: int) -> None:
+        if isinstance(answer, FarAnswer):
+            # Its folder is in the checkpoint already.
+            write_table(self._files, _file(name, number), pa.table({}), {_FOLDER: answer.folder})
+        else:
+            write_table(self._files, _file(name, number), answer, {})
         numbers = self._waiting.setdefault(name, [])
         if number not in numbers:
             numbers.append(number)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gingham.optimizer import optimize
 from gingham.plan.bound import BoundQuery
-from gingham.plan.tree import Codebook, Plan, Standing, Tree
+from gingham.plan.forest import Codebook, Forest, Grid, Plan, Standing
 from gingham.runtime.ages import Ages, aged, known_since
 from gingham.runtime.codec import (
     codebook_from_json,
@@ -31,18 +31,24 @@ class Epoch:
     born: Mapping[str, int] = field(default_factory=dict)
     ages: Ages = field(default_factory=dict)
     backfilled: frozenset[str] = frozenset()  # newcomers that are answered for the time before, too
+    far: frozenset[int] = frozenset()  # the numbers of grids whose shards stay with the executors
 
     @property
-    def tree(self) -> Tree | None:
-        return self.plan.tree if self.plan else None
+    def forest(self) -> Forest | None:
+        return self.plan.forest if self.plan else None
 
     @property
     def queries(self) -> tuple[BoundQuery, ...]:
-        return self.plan.tree.queries if self.plan else ()
+        return self.plan.forest.queries if self.plan else ()
 
     @property
     def codebook(self) -> Codebook:
-        return self.plan.tree.codebook if self.plan else Codebook((), (), ())
+        return self.plan.forest.codebook if self.plan else Codebook((), (), ())
+
+    def is_far(self, query: BoundQuery) -> bool:
+        """Whether the query's shards stay with the executors."""
+        forest = self.forest
+        return bool(self.far) and forest is not None and forest.grid_of(query).number in self.far
 
     def next(
         self,
@@ -63,12 +69,24 @@ class Epoch:
         plan = optimize(stream, queries, standing=self._standing(stayed)) if queries else None
         if plan is None:
             return Epoch(self.number + 1, None)
-        tree, ages = plan.tree, aged(plan.tree, self.ages, latest)
-        backfilled = [q for q in tree.queries if q.backfill and q.name not in stayed]
+        forest, ages = plan.forest, aged(plan.forest, self.ages, latest)
+        backfilled = [q for q in forest.queries if q.backfill and q.name not in stayed]
         for query in backfilled:
-            kept = floors.get(tree.grid_of(query).number, latest + 1)
-            born[query.name] = max(known_since(query, tree, ages), kept - 1)
-        return Epoch(self.number + 1, plan, born, ages, frozenset(q.name for q in backfilled))
+            kept = floors.get(forest.grid_of(query).number, latest + 1)
+            born[query.name] = max(known_since(query, forest, ages), kept - 1)
+        return Epoch(
+            self.number + 1,
+            plan,
+            born,
+            ages,
+            frozenset(q.name for q in backfilled),
+            self.far & {grid.number for grid in forest.grids},
+        )
+
+    def moved_away(self, grids: Iterable[Grid]) -> Epoch:
+        """The epoch after some grids have become too large for the driver; this one if none has."""
+        far = self.far.union(grid.number for grid in grids)
+        return self if far == self.far else replace(self, number=self.number + 1, far=far)
 
     def _standing(self, stayed: set[str]) -> Standing:
         if self.plan is None:
@@ -78,6 +96,7 @@ class Epoch:
             {name: grid for name, grid in before.grids.items() if name in stayed},
             before.outer if stayed else frozenset(),
             {name: step for name, step in before.whole.items() if name in stayed},
+            before.trees,
             before.next_grid,
         )
 
@@ -91,6 +110,7 @@ class Epoch:
             "codebook": codebook_to_json(self.codebook),
             "standing": standing_to_json(self.plan.standing if self.plan else Standing()),
             "ages": dict(self.ages),
+            "far": sorted(self.far),
         }
 
 
@@ -104,6 +124,7 @@ class StoredEpoch:
     codebook: Codebook
     standing: Standing
     ages: Ages
+    far: frozenset[int] = frozenset()
 
     @classmethod
     def from_json(cls, found: dict[str, Any]) -> StoredEpoch:
@@ -114,12 +135,13 @@ class StoredEpoch:
             codebook_from_json(found["codebook"]),
             standing_from_json(found["standing"]),
             found["ages"],
+            frozenset(found["far"]),
         )
 
     def bound(self, stream: str, queries: Sequence[BoundQuery]) -> Epoch:
         """The epoch again, with its queries bound; another one if its cells are numbered anew."""
         plan = optimize(stream, queries, standing=self.standing) if queries else None
-        again = Epoch(self.number, plan, self.born, self.ages)
+        again = Epoch(self.number, plan, self.born, self.ages, far=self.far)
         return again if again.codebook == self.codebook else replace(again, number=self.number + 1)
 
 

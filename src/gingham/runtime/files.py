@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import cast
 
+import pyarrow as pa
 from pyarrow import fs
+from pyarrow.dataset import dataset
 
 from gingham.core.errors import CheckpointError
 
@@ -29,11 +33,17 @@ class Files:
 
     def write(self, name: str, content: bytes) -> None:
         """Put a file into place, over an older one of that name."""
+        with self.opened(name) as stream:
+            stream.write(content)
+
+    @contextmanager
+    def opened(self, name: str) -> Generator[pa.NativeFile]:
+        """A file to be written, which is in place when this ends without an error."""
         path = f"{self._root}/{name}"
         # Object stores show a file when it is complete; elsewhere it is renamed then.
         staged = path if self._atomic else f"{self._root}/_{name}.tmp"
         with self._system.open_output_stream(staged) as stream:
-            stream.write(content)
+            yield stream
         if staged != path:
             self._system.move(staged, path)
 
@@ -47,6 +57,22 @@ class Files:
         found = self._system.get_file_info(selector)
         return sorted(f.base_name for f in found if f.is_file and f.base_name[0] not in "_.")
 
+    def folders(self) -> list[str]:
+        """All folders, sorted."""
+        selector = fs.FileSelector(self._root, allow_not_found=True)
+        found = self._system.get_file_info(selector)
+        return sorted(f.base_name for f in found if f.type == fs.FileType.Directory)
+
+    def parquet(self, folder: str) -> Iterator[pa.RecordBatch]:
+        """The rows of a folder that Spark wrote, some at a time."""
+        found = dataset(f"{self._root}/{folder}", filesystem=self._system, format="parquet")
+        return cast("Iterator[pa.RecordBatch]", found.to_batches())
+
+    def delete_folder(self, folder: str) -> None:
+        """Remove a folder and all that is in it, if it is still there."""
+        if self.exists(folder):
+            self._system.delete_dir(f"{self._root}/{folder}")
+
     def is_empty(self) -> bool:
         """Whether there is nothing at all in it."""
         return not self._system.get_file_info(fs.FileSelector(self._root, allow_not_found=True))
@@ -58,6 +84,11 @@ class Files:
         """Remove a file, if it is still there."""
         if self.exists(name):
             self._system.delete_file(f"{self._root}/{name}")
+
+    @property
+    def is_local(self) -> bool:
+        """Whether the files are on this machine."""
+        return isinstance(self._system, fs.LocalFileSystem)
 
     @property
     def _atomic(self) -> bool:

@@ -4,6 +4,7 @@
     log/340.arrow       a batch: its shards, its epoch, how far time has come
     done/340            its answers are delivered
     snapshot/336.arrow  all shards that were needed after batch 336; entries up to it are gone
+    far/340/            shards of batch 340 that are too many for the driver; the entry names them
 
 Once an entry is there, the batch has happened: whatever is killed later, its answers are computed
 from the entry and delivered under its number. Without an entry, it has not happened at all.
@@ -36,6 +37,7 @@ class Entry:
     late: int = 0
     timeless: int = 0
     backfilled: tuple[str, ...] = ()  # queries that it answers for the time before, too
+    far: tuple[str, ...] = ()  # folders of shards that stay with the executors
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -43,7 +45,7 @@ class Entry:
     @classmethod
     def from_json(cls, found: dict[str, Any]) -> Entry:
         parts: dict[str, Any] = {name: Marks(**found[name]) for name in ("before", "after")}
-        parts["backfilled"] = tuple(found["backfilled"])
+        parts |= {name: tuple(found[name]) for name in ("backfilled", "far")}
         return cls(**(found | parts))
 
 

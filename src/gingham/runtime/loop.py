@@ -9,9 +9,9 @@ From the bar on the entry decides: a batch that dies there is finished from the 
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -19,26 +19,31 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from gingham.core import names
 from gingham.core.errors import GinghamError
 from gingham.core.stopwatch import Stopwatch
-from gingham.finals.answer import Cells, answer
+from gingham.finals.answer import Cells
 from gingham.finals.recode import recode
-from gingham.finals.shards import no_shards
+from gingham.finals.shards import no_shards, shards_in
+from gingham.finals.windows import NEVER
 from gingham.plan.bound import BoundQuery
 from gingham.runtime.clock import Marks, Timing, may_close
 from gingham.runtime.delivery import Delivery
 from gingham.runtime.epoch import NO_EPOCH, Epoch
+from gingham.runtime.far import FarShards
+from gingham.runtime.finals import Asked, Finals
 from gingham.runtime.log import START, Entry, Log
-from gingham.runtime.progress import BatchProgress, QueryProgress, StreamProgress, instant
-from gingham.runtime.rows import FEW_ROWS, Batch, collect
+from gingham.runtime.progress import BatchProgress, StreamProgress, instant
+from gingham.runtime.rows import FEW_ROWS, Batch, TooManyShardsError, collect
 from gingham.runtime.state import State
-from gingham.spark.answers import finished
+from gingham.runtime.tally import Tally
 from gingham.spark.check import failed_job
 from gingham.spark.enrich import Lookups
+from gingham.spark.run import too_large
 
 # So many entries are kept before they are replaced by a snapshot.
 ENTRIES = 20
+# A batch is expected to reach up to so many times as far into the future as the last one did.
+_FARTHER = 4
 
 Bind = Callable[[str, str], BoundQuery]
 Listener = Callable[[BatchProgress], object]
@@ -55,17 +60,24 @@ class Job:
     lookups: Lookups
     queries: Callable[[], Sequence[BoundQuery]]  # those that are registered at this moment
     bind: Bind
+    most: int  # shards that the driver holds; grids with more stay with the executors
 
 
 class StreamLoop:
     """The batches of one stream, one after the other."""
 
     def __init__(
-        self, job: Job, log: Log, delivery: Delivery, listeners: Iterable[Listener]
+        self,
+        job: Job,
+        log: Log,
+        delivery: Delivery,
+        far: FarShards,
+        listeners: Iterable[Listener],
     ) -> None:
         self._job = job
         self._log = log
         self._delivery = delivery
+        self._far = far
         self._listeners = listeners
         self._state = State()
         self._epoch = NO_EPOCH
@@ -74,10 +86,9 @@ class StreamLoop:
         self._stored = -1  # the last epoch that is in the log
         self._few = False
         self._cells = Cells()
-        self._matched = np.zeros(0, dtype=np.int64)
         self._quarantine: dict[str, str] = {}  # queries that brought a batch down, by their text
         self._lock = threading.RLock()  # a listener may ask for the progress
-        self.progress = StreamProgress(job.stream)
+        self._tally = Tally(job.stream)
         self.error: GinghamError | None = None  # what stopped the stream
 
     @property
@@ -101,14 +112,16 @@ class StreamLoop:
             self._last, shards = snapshot
             self._snapshot = self._last.number
             self._take(self._last, shards)
-            self._state.prune(self._floors(self._last.after), self._epoch.tree)
+            self._state.prune(self._floors(self._last.after), self._epoch.forest)
         for entry, shards in self._log.entries(after=self._last.number):
             self._take(entry, shards)
             self._last = entry
             if not self._log.is_finished(entry):
                 self._answer(entry, Stopwatch())
                 self._log.finish(entry)
-            self._prune(entry)
+            # No snapshot here: under the plan of this life cells may have other numbers than under
+            # the entry's epoch, by which a snapshot is read.
+            self._state.prune(self._floors(entry.after), self._epoch.forest)
 
     def _take(self, entry: Entry, shards: pa.Table) -> None:
         """Put the shards of an entry into the state, under the plan that made them."""
@@ -120,6 +133,8 @@ class StreamLoop:
             self._cells = Cells()
         codebook = self._epoch.codebook
         self._state.add(recode(shards, stored.codebook, codebook), codebook)
+        for folder in entry.far:
+            self._far.add(folder, stored.codebook)
 
     def batch(self, df: DataFrame, number: int) -> None:
         """What Spark calls with every micro-batch."""
@@ -147,8 +162,12 @@ class StreamLoop:
         after = before.seen(batch.latest, self._job.timing.delay)
         if watermark is not None:
             after = Marks(watermark, after.latest)
+        following = self._last.number + 1
+        far = () if batch.far is None else (self._far.write(following, batch.far),)
+        if batch.kept is not None:
+            batch.kept.unpersist()
         entry = Entry(
-            self._last.number + 1,
+            following,
             number,
             epoch.number,
             before,
@@ -156,7 +175,8 @@ class StreamLoop:
             batch.rows,
             batch.late,
             batch.timeless,
-            tuple(sorted(epoch.backfilled)) if epoch is not self._epoch else (),
+            tuple(sorted(epoch.backfilled)),
+            far,
         )
         if epoch.number != self._stored:
             self._log.write_epoch(epoch)
@@ -164,8 +184,10 @@ class StreamLoop:
         self._log.append(entry, batch.shards)
         watch.lap("log")
         self._change(epoch)
-        self._count(batch)
+        self._tally.rows(batch.cells)
         self._state.add(batch.shards, epoch.codebook)
+        for folder in far:
+            self._far.add(folder, epoch.codebook)
         self._last = entry
         watch.lap("merge")
         failed, counts = self._answer(entry, watch)
@@ -181,7 +203,15 @@ class StreamLoop:
         for name in self._quarantine.keys() - {q.name for q in registered}:
             del self._quarantine[name]
         wanted = [q for q in registered if self._quarantine.get(q.name) != q.query.text]
-        return self._epoch.next(self._job.stream, wanted, before.latest, self._floors(before))
+        epoch = self._epoch.next(self._job.stream, wanted, before.latest, self._floors(before))
+        if epoch.forest is None or epoch is not self._epoch or len(self._state) <= self._job.most:
+            return epoch
+        near = {
+            grid: count
+            for grid, count in shards_in(self._state.table, epoch.forest).items()
+            if grid.keys and grid.number not in epoch.far
+        }
+        return epoch.moved_away(too_large(near, self._job.most // 2))
 
     def _collect(self, df: DataFrame | None, epoch: Epoch, before: Marks) -> tuple[Epoch, Batch]:
         """The batch's shards; queries that bring the job down are left out from then on."""
@@ -195,9 +225,13 @@ class StreamLoop:
                 job.lookups,
                 job.time,
                 before.watermark,
-                before.latest,
+                self._near,
                 few=self._few,
+                far=epoch.far,
+                most=job.most,
             )
+        except TooManyShardsError as found:
+            return self._collect(df, epoch.moved_away(found.grids), before)
         except (PySparkException, Py4JError) as error:
             found = failed_job(error)
             fragile = [q for q in epoch.queries if q.fragile]
@@ -205,115 +239,96 @@ class StreamLoop:
                 raise found from error
             for query in fragile:
                 self._quarantine[query.name] = query.query.text
-                self._query(query.name).error = str(found)
+                self._tally.query(query.name).error = str(found)
             rest = [q for q in epoch.queries if not q.fragile]
             sturdy = self._epoch.next(job.stream, rest, before.latest, self._floors(before))
             return self._collect(df, sturdy, before)
 
+    @property
+    def _near(self) -> tuple[int, int | None] | None:
+        """Where the next rows are expected: not much farther on than the last ones were."""
+        before, after = self._last.before.latest, self._last.after.latest
+        if after == NEVER:
+            return None
+        return after, None if before == NEVER else _FARTHER * (after - before)
+
     def _change(self, epoch: Epoch) -> None:
         if epoch is self._epoch:
             return
-        self._flush_matched()
+        self._tally.flush(self._epoch.forest, self._cells)
         gone = {q.name for q in self._epoch.queries} - {q.name for q in epoch.queries}
         for name in gone:
             self._delivery.forget(name)
             if name not in self._quarantine:  # else it is still to be seen why it left
-                self.progress.queries.pop(name, None)
-        self._epoch = epoch
+                self._tally.forget(name)
+        self._epoch = replace(epoch, backfilled=frozenset())
         self._cells = Cells()
 
     def _answer(self, entry: Entry, watch: Stopwatch) -> tuple[dict[str, str], dict[str, int]]:
-        """Answer the windows that an entry closes, and deliver them."""
-        timing, epoch = self._job.timing, self._epoch
+        """Answer the windows that an entry closes, and deliver them: failures, rows of answers."""
+        finals, epoch = Finals(), self._epoch
+        asked = self._asked(entry)
+        near = {q: d for q, d in asked.items() if not epoch.is_far(q)}
+        if near and epoch.forest is not None:
+            reaches = [due.reach(query.window) for query, due in near.items()]
+            low, high = min(r[0] for r in reaches), max(r[1] for r in reaches)
+            table = self._state.between(low, high, epoch.forest)
+            finals.near(self._job.spark, near, table, self._cells)
+        far = {q: d for q, d in asked.items() if epoch.is_far(q)}
+        if far and epoch.forest is not None:
+            left = self._state.of(epoch.far, epoch.forest)
+            shards = self._far.shards(epoch.forest, left, entry.far[-1] if entry.far else None)
+            if shards is not None:
+                write = partial(self._delivery.compute, entry.number)
+                finals.far(far, shards, epoch.forest, write)
+        self._tally.answered(finals)
+        watch.lap("finals")
+        failed = {name: str(error) for name, error in finals.failed.items()}
+        for name, error in self._delivery.deliver(finals.answers, entry.number).items():
+            failed[name] = f"its sink failed: {error}"
+            self._tally.query(name).error = failed[name]
+        watch.lap("sink")
+        return failed, {name: found.num_rows for name, found in finals.answers.items()}
+
+    def _asked(self, entry: Entry) -> Asked:
+        """The queries that an entry may answer, and which of their windows."""
+        timing, born = self._job.timing, self._epoch.born
         due = {
             q: timing.due(
-                Marks() if q.name in entry.backfilled else entry.before,
-                entry.after,
-                epoch.born[q.name],
+                Marks() if q.name in entry.backfilled else entry.before, entry.after, born[q.name]
             )
-            for q in epoch.queries
+            for q in self._epoch.queries
         }
-        asked = {q: d for q, d in due.items() if d.open is not None or may_close(q.window, d)}
-        failed: dict[str, str] = {}
-        slots: dict[str, pa.Table] = {}
-        queries = {q.name: q.query for q in asked}
-        if asked and epoch.tree is not None:
-            reaches = [d.reach(q.window) for q, d in asked.items()]
-            low, high = min(r[0] for r in reaches), max(r[1] for r in reaches)
-            table = self._state.between(low, high, epoch.tree)
-            for query, wanted in asked.items():
-                start = time.perf_counter()
-                try:
-                    found = answer(query, table, self._cells, wanted)
-                except GinghamError as error:
-                    failed[query.name] = str(error)
-                    self._query(query.name).error = error.what
-                else:
-                    if found.num_rows:
-                        slots[query.name] = found
-                self._query(query.name).seconds += time.perf_counter() - start
-        answers, errors = finished(self._job.spark, queries, slots)
-        for name, error in errors.items():
-            failed[name] = str(error)
-            self._query(name).error = error.what
-        counts = self._note(answers)
-        watch.lap("finals")
-        for name, error in self._delivery.deliver(answers, entry.number).items():
-            failed[name] = f"its sink failed: {error}"
-            self._query(name).error = failed[name]
-        watch.lap("sink")
-        return failed, counts
+        return {q: d for q, d in due.items() if d.open is not None or may_close(q.window, d)}
 
     def _prune(self, entry: Entry) -> None:
-        self._state.prune(self._floors(entry.after), self._epoch.tree)
+        forest, floors = self._epoch.forest, self._floors(entry.after)
+        self._state.prune(floors, forest)
         if entry.number - self._snapshot >= ENTRIES:
-            self._log.snapshot(entry, self._state.table)
+            folders: tuple[str, ...] = ()
+            if forest is not None and self._far:
+                near = self._state.of(self._epoch.far, forest)
+                folders = (self._far.compact(entry.number, forest, near, floors),)
+                self._state.drop(self._epoch.far, forest)
+            self._log.snapshot(replace(entry, far=folders), self._state.table)
+            self._far.keep_only(folders, self._epoch.codebook)
             self._snapshot = entry.number
 
     def _floors(self, after: Marks) -> dict[int, int]:
         """For each grid, from which instant on its shards are needed."""
-        tree, timing, floors = self._epoch.tree, self._job.timing, dict[int, int]()
+        forest, timing, floors = self._epoch.forest, self._job.timing, dict[int, int]()
         for query in self._epoch.queries:
             floor = timing.floor(query.window, after, self._epoch.born[query.name])
-            number = tree.grid_of(query).number if tree else -1
+            number = forest.grid_of(query).number if forest else -1
             floors[number] = min(floor, floors.get(number, floor))
         return floors
-
-    def _count(self, batch: Batch) -> None:
-        if len(self._matched) != len(batch.cells):
-            self._matched = np.zeros(len(batch.cells), dtype=np.int64)
-        self._matched += batch.cells
-
-    def _flush_matched(self) -> None:
-        """Turn rows per cell into rows per query."""
-        tree = self._epoch.tree
-        if tree is None or len(self._matched) != tree.cells:
-            return
-        for query in tree.queries:
-            grid = tree.grid_of(query)
-            rows = self._matched[grid.offset : grid.offset + grid.cells]
-            true = self._cells.of(grid, query.where).true
-            self._query(query.name).matched += int(rows[true].sum())
-        self._matched = np.zeros(0, dtype=np.int64)
-
-    def _note(self, answers: Mapping[str, pa.Table]) -> dict[str, int]:
-        for name, table in answers.items():
-            query = self._query(name)
-            query.windows += table.num_rows
-            query.last_window = max(table[names.WINDOW_END].to_pylist())
-            query.error = None
-        return {name: table.num_rows for name, table in answers.items()}
-
-    def _query(self, name: str) -> QueryProgress:
-        return self.progress.queries.setdefault(name, QueryProgress(name))
 
     def current(self) -> StreamProgress:
         """Everything counted so far."""
         with self._lock:
-            self._flush_matched()
-            for name in (q.name for q in self._epoch.queries):
-                self._query(name).waiting = self._delivery.waiting.get(name, 0)
-            return self.progress
+            self._tally.flush(self._epoch.forest, self._cells)
+            self._tally.waiting((q.name for q in self._epoch.queries), self._delivery.waiting)
+            return self._tally.progress
 
     def _report(
         self,
@@ -323,12 +338,7 @@ class StreamLoop:
         counts: Mapping[str, int],
         watch: Stopwatch,
     ) -> None:
-        total = self.progress
-        total.batches += 1
-        total.rows += entry.rows
-        total.late += entry.late
-        total.timeless += entry.timeless
-        total.last = BatchProgress(
+        done = BatchProgress(
             self._job.stream,
             entry.number,
             entry.batch,
@@ -345,8 +355,9 @@ class StreamLoop:
             dict(failed),
             dict(watch.laps),
         )
+        self._tally.batch(done)
         for listener in tuple(self._listeners):
-            listener(total.last)
+            listener(done)
 
 
 def _no_rows() -> Batch:

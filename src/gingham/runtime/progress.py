@@ -27,7 +27,8 @@ class BatchProgress:
     latest: datetime | None
     answered: Mapping[str, int]  # rows of answers, by query
     failed: Mapping[str, str]  # why a query has no answer, or why its sink did not take it
-    seconds: Mapping[str, float]  # plan, code, shards, log, merge, finals, sink
+    # plan, shards (reading, coding and grouping are one Spark job), log, merge, finals, sink
+    seconds: Mapping[str, float]
 
     @property
     def total(self) -> float:

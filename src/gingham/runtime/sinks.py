@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import chain
 from typing import Protocol
 from urllib.parse import quote
 
@@ -13,6 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 from gingham.core.errors import SinkError
+from gingham.runtime.answer import Answer, FarAnswer, collected
 from gingham.runtime.files import Files
 
 SinkFunction = Callable[[str, DataFrame, int], object]
@@ -22,7 +24,7 @@ SHOWN = 20  # rows of an answer on the console
 class Sink(Protocol):
     """Takes the answers of one query and batch; may raise."""
 
-    def deliver(self, name: str, answer: pa.Table, number: int) -> None: ...
+    def deliver(self, name: str, answer: Answer, number: int) -> None: ...
 
 
 class ParquetSink:
@@ -32,12 +34,20 @@ class ParquetSink:
         self._files = Files(root)
         self._folders: dict[str, Files] = {}
 
-    def deliver(self, name: str, answer: pa.Table, number: int) -> None:
+    def deliver(self, name: str, answer: Answer, number: int) -> None:
         if name not in self._folders:
             self._folders[name] = self._files.within(quote(name, safe=""))
-        buffer = pa.BufferOutputStream()
-        pq.write_table(answer, buffer)
-        self._folders[name].write(f"part-{number:012d}.parquet", buffer.getvalue().to_pybytes())
+        far = isinstance(answer, FarAnswer)
+        batches = answer.batches() if far else iter(answer.to_batches())
+        first = next(batches, None)
+        if first is None:
+            return
+        with (
+            self._folders[name].opened(f"part-{number:012d}.parquet") as stream,
+            pq.ParquetWriter(stream, first.schema) as writer,
+        ):
+            for batch in chain((first,), batches):
+                writer.write_batch(batch)
 
 
 class MemorySink:
@@ -46,8 +56,8 @@ class MemorySink:
     def __init__(self) -> None:
         self._answers: dict[str, dict[int, pa.Table]] = {}
 
-    def deliver(self, name: str, answer: pa.Table, number: int) -> None:
-        self._answers.setdefault(name, {})[number] = answer
+    def deliver(self, name: str, answer: Answer, number: int) -> None:
+        self._answers.setdefault(name, {})[number] = collected(answer)
 
     def arrow(self, name: str) -> pa.Table | None:
         """All answers of a query so far."""
@@ -61,11 +71,13 @@ class ConsoleSink:
     def __init__(self, console: Console | None = None) -> None:
         self._console = console or Console()
 
-    def deliver(self, name: str, answer: pa.Table, number: int) -> None:
+    def deliver(self, name: str, answer: Answer, number: int) -> None:
         table = Table(title=f"{name}, batch {number}: {answer.num_rows:,} rows")
-        for column in answer.column_names:
+        far = isinstance(answer, FarAnswer)
+        shown = pa.Table.from_batches([next(answer.batches())]) if far else answer
+        for column in shown.column_names:
             table.add_column(column)
-        for row in answer.slice(0, SHOWN).to_pylist():
+        for row in shown.slice(0, SHOWN).to_pylist():
             table.add_row(*(str(value) for value in row.values()))
         self._console.print(table)
 
@@ -77,8 +89,10 @@ class FunctionSink:
         self._function = function
         self._spark = spark
 
-    def deliver(self, name: str, answer: pa.Table, number: int) -> None:
-        self._function(name, self._spark.createDataFrame(answer), number)
+    def deliver(self, name: str, answer: Answer, number: int) -> None:
+        far = isinstance(answer, FarAnswer)
+        rows = answer.frame(self._spark) if far else self._spark.createDataFrame(answer)
+        self._function(name, rows, number)
 
 
 def sink_for(sink: str | SinkFunction | Sink, spark: SparkSession) -> Sink:

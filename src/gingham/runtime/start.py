@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,15 +11,24 @@ from pyspark.sql.streaming import StreamingQuery
 
 from gingham.core.errors import CheckpointError
 from gingham.runtime.delivery import Delivery
+from gingham.runtime.far import FarShards
 from gingham.runtime.files import Files
 from gingham.runtime.log import Log
 from gingham.runtime.loop import Job, Listener, StreamLoop
 from gingham.runtime.registry import Registry
 from gingham.runtime.seal import read_json, write_json
 from gingham.runtime.sinks import Sink
+from gingham.spark.session import configured
 
 _ABOUT = "gingham.json"
 _SOURCE = "source"  # what Spark itself keeps
+_OPENED = 2.0  # seconds until sources are expected to be open
+# For files on this machine Spark's default starts processes to set permissions and to look at
+# links, three times a batch; this one writes and renames in the JVM. A local rename is atomic.
+_LOCAL_FILES = {
+    "spark.sql.streaming.checkpointFileManagerClass": "org.apache.spark.sql.execution.streaming."
+    "checkpointing.FileSystemBasedCheckpointFileManager"
+}
 
 
 class Checkpoint:
@@ -64,13 +74,27 @@ def start_stream(
     listeners: list[Listener],
 ) -> tuple[StreamingQuery, StreamLoop]:
     """Recover a stream from its folder and let it run."""
-    loop = StreamLoop(job, Log(files), Delivery(sink, files.within("pending")), listeners)
+    loop = StreamLoop(
+        job, Log(files), Delivery(sink, files), FarShards(job.spark, files.within("far")), listeners
+    )
     loop.recover()
     _refuse_lost_source(files, loop.last_batch)
     writer = rows.writeStream.foreachBatch(loop.batch).queryName(f"gingham {job.stream}")
     writer = writer.option("checkpointLocation", f"{files.root}/{_SOURCE}")
     options: dict[str, Any] = dict(trigger)
-    return writer.trigger(**options).start(), loop
+    with configured(job.spark, _LOCAL_FILES if files.is_local else {}):
+        query = writer.trigger(**options).start()
+        _await_sources(query)
+    return query, loop
+
+
+def _await_sources(query: StreamingQuery) -> None:
+    """A stream keeps the settings it is started with; its sources those when they are opened."""
+    until = time.monotonic() + _OPENED
+    while query.isActive and query.status["message"].startswith("Initializing"):
+        if time.monotonic() > until:
+            return
+        time.sleep(0.01)
 
 
 def _refuse_lost_source(files: Files, batch: int) -> None:

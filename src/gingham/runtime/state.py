@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +11,7 @@ from gingham.core import names
 from gingham.finals.condense import condense
 from gingham.finals.recode import recode
 from gingham.finals.shards import ShardTable, no_shards
-from gingham.plan.tree import Codebook, Tree
+from gingham.plan.forest import Codebook, Forest
 
 # Shards that may be the same are merged when there are this many times more than after the last.
 _GROWTH = 2
@@ -46,7 +46,7 @@ class State:
         self._codebook = codebook
         self._fresh = table if table.num_rows else None
 
-    def between(self, low: int, high: int, tree: Tree) -> ShardTable:
+    def between(self, low: int, high: int, forest: Forest) -> ShardTable:
         """The shards of slices that begin in [low, high)."""
         parts, fresh = [], []
         for part, is_fresh in ((self._table, False), (self._fresh, True)):
@@ -56,23 +56,42 @@ class State:
                 parts.append(kept)
                 fresh.append(np.full(kept.num_rows, is_fresh))
         if not parts:
-            return ShardTable(no_shards(tree), tree, np.zeros(0, dtype=bool))
-        table = pa.concat_tables([*parts, no_shards(tree)], promote_options="default")
-        return ShardTable(table, tree, np.concatenate(fresh))
+            return ShardTable(no_shards(forest), forest, np.zeros(0, dtype=bool))
+        table = pa.concat_tables([*parts, no_shards(forest)], promote_options="default")
+        return ShardTable(table, forest, np.concatenate(fresh))
 
-    def prune(self, floors: Mapping[int, int], tree: Tree | None) -> None:
+    def of(self, grids: Collection[int], forest: Forest) -> pa.Table:
+        """The shards of some grids, by their numbers."""
+        table = self.table
+        return table.filter(pa.array(_within(table, grids, forest)))
+
+    def drop(self, grids: Collection[int], forest: Forest) -> None:
+        """Forget the shards of some grids, by their numbers."""
+        table = self.table
+        self._table, self._fresh = table.filter(pa.array(~_within(table, grids, forest))), None
+
+    def prune(self, floors: Mapping[int, int], forest: Forest | None) -> None:
         """Drop the shards that lie before what their grid's queries still need."""
         table = self.table
-        if not table.num_rows or tree is None:
+        if not table.num_rows or forest is None:
             self._table = self._fresh = None
             return
         cells, instants = table[names.CELL].to_numpy(), table[names.INSTANT].to_numpy()
-        offsets = np.array([grid.offset for grid in tree.grids])
-        lowest = np.array([floors[grid.number] for grid in tree.grids])
+        offsets, _ = forest.bounds
+        lowest = np.array([floors[grid.number] for grid in forest.grids])
         of = np.searchsorted(offsets, cells, side="right") - 1
         kept = instants >= lowest[of]
         table = table if kept.all() else table.filter(pa.array(kept))
         if table.num_rows > max(_FEW, _GROWTH * self._merged):
-            table = condense(table, tree)
+            table = condense(table, forest)
             self._merged = table.num_rows
         self._table, self._fresh = table, None
+
+
+def _within(table: pa.Table, grids: Collection[int], forest: Forest) -> np.ndarray:
+    cells = table[names.CELL].to_numpy()
+    found = np.zeros(len(cells), dtype=bool)
+    for grid in forest.grids:
+        if grid.number in grids:
+            found |= (cells >= grid.offset) & (cells < grid.offset + grid.cells)
+    return found

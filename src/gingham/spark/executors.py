@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
@@ -11,34 +11,69 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from gingham.core import names
 from gingham.finals.answer import Cells, answer
-from gingham.finals.shards import ShardTable, located
+from gingham.finals.condense import condense
+from gingham.finals.shards import ShardTable, located, no_shards
+from gingham.finals.windows import Due
 from gingham.plan.bound import BoundQuery
+from gingham.plan.forest import Forest
 from gingham.plan.slices import Slices
-from gingham.plan.tree import Tree
-from gingham.spark.shards import cell_of
+from gingham.spark.shards import cell_of, in_grids
 
 _BUCKET = "__bucket"
 _SHARDS_PER_BUCKET = 100_000
+_BUCKETS = 64  # where nobody counted the shards
+
+
+def answer_due(query: BoundQuery, shards: DataFrame, forest: Forest, due: Due) -> DataFrame:
+    """The slots of windows that are due, from shards with instants; `__fresh` tells the last."""
+    grid = forest.grid_of(query)
+    low, high = due.reach(query.window)
+    own = shards.where(in_grids(names.CELL, [grid])).where(
+        f"{names.INSTANT} >= {low}L AND {names.INSTANT} < {high}L"
+    )
+    keys = [names.key(forest.keys.index(k)) for k in grid.keys]
+    bucket = F.pmod(F.hash(*keys), F.lit(_BUCKETS)) if keys else F.lit(0)
+
+    def compute(table: pa.Table) -> pa.Table:
+        fresh = table[names.FRESH].to_numpy(zero_copy_only=False).astype(bool)
+        whole = pa.concat_tables([table, no_shards(forest)], promote_options="default")
+        return answer(query, ShardTable(whole, forest, fresh), Cells(), due)
+
+    grouped = own.withColumn(_BUCKET, bucket).groupBy(_BUCKET)
+    return grouped.applyInArrow(compute, schema=from_arrow_schema(query.slots))
+
+
+def condense_in_executors(shards: DataFrame, forest: Forest) -> DataFrame:
+    """Shards of the same instant, cell and group as one, where they are."""
+    keys = [k for i in range(len(forest.keys)) if (k := names.key(i)) in shards.columns]
+    bucket = F.pmod(F.hash(names.INSTANT, *keys), F.lit(_BUCKETS))
+    columns = shards.columns
+
+    def compute(table: pa.Table) -> pa.Table:
+        return condense(table.select(columns), forest).select(columns)
+
+    return shards.withColumn(_BUCKET, bucket).groupBy(_BUCKET).applyInArrow(compute, shards.schema)
 
 
 def answer_in_executors(
-    query: BoundQuery, shards: DataFrame, count: int, tree: Tree, slices: Slices
+    query: BoundQuery, shards: DataFrame, count: int, forest: Forest, slices: Mapping[int, Slices]
 ) -> DataFrame:
     """The query's slots, computed where the shards are: no shard reaches the driver."""
-    grid = tree.grid_of(query)
-    last = grid.offset + grid.cells - 1
-    own = shards.where(f"{cell_of(tree, slices)} BETWEEN {grid.offset}L AND {last}L")
-    keys = [names.key(tree.keys.index(k)) for k in grid.keys]
+    grid = forest.grid_of(query)
+    own = shards.where(in_grids(cell_of(forest, slices), [grid]))
+    keys = [names.key(forest.keys.index(k)) for k in grid.keys]
     buckets = max(1, count // _SHARDS_PER_BUCKET)
     bucket = F.pmod(F.hash(*keys), F.lit(buckets)) if keys else F.lit(0)
     grouped = own.withColumn(_BUCKET, bucket).groupBy(_BUCKET)
     return grouped.applyInArrow(
-        _answer_of(query, tree, slices), schema=from_arrow_schema(query.slots)
+        _answer_of(query, forest, slices), schema=from_arrow_schema(query.slots)
     )
 
 
-def _answer_of(query: BoundQuery, tree: Tree, slices: Slices) -> Callable[[pa.Table], pa.Table]:
+def _answer_of(
+    query: BoundQuery, forest: Forest, slices: Mapping[int, Slices]
+) -> Callable[[pa.Table], pa.Table]:
     def compute(table: pa.Table) -> pa.Table:
-        return answer(query, ShardTable(located(table, tree, slices), tree), Cells())
+        return answer(query, ShardTable(located(table, forest, slices), forest), Cells())
 
     return compute

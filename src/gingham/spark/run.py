@@ -14,13 +14,13 @@ from gingham.core.stopwatch import Stopwatch
 from gingham.finals.answer import Cells, answer
 from gingham.finals.shards import ShardTable, located
 from gingham.plan.bound import BoundQuery
-from gingham.plan.slices import Slices, horizon, periodic
-from gingham.plan.tree import Grid, Plan, Tree
+from gingham.plan.forest import Forest, Grid, Plan
+from gingham.plan.slices import Slices, sliced
 from gingham.spark.alone import micros
 from gingham.spark.answers import Answers, Slots, Statistics
 from gingham.spark.executors import answer_in_executors
 from gingham.spark.session import planned_once
-from gingham.spark.shards import cell_of, shards
+from gingham.spark.shards import cell_of, in_grids, shards
 
 MOST_SHARDS_ON_DRIVER = 1_000_000
 
@@ -38,43 +38,43 @@ def run(
 
     `around` finds an instant at which there is data; it is asked only if edges must be listed.
     """
-    tree, watch = plan.tree, Stopwatch()
-    slices = periodic(tree.classes) or horizon(tree.classes, around())
+    forest, watch = plan.forest, Stopwatch()
+    slices = sliced(forest.trees, lambda: (around(), None))
     watch.lap("slices")
-    made = shards(enriched, tree, slices, event_time)
-    if not tree.keys:
+    made = shards(enriched, forest, slices, event_time)
+    if not forest.keys:
         # Without keys there are at most slices x cells shards, so they may come at once, and
         # planning again after every stage would cost more than it could save.
         with planned_once(spark):
             table, far, counts = made.toArrow(), frozenset[Grid](), {}
     else:
         made = made.persist(StorageLevel.MEMORY_AND_DISK)
-        counts = _count(made, tree, slices)
-        far = _far(counts, most_on_driver)
-        table = _without(made, far, tree, slices).toArrow()
+        counts = _count(made, forest, slices)
+        far = too_large(counts, most_on_driver)
+        table = made.where(f"NOT {in_grids(cell_of(forest, slices), far)}").toArrow()
     watch.lap("shards")
-    here = [q for q in tree.queries if tree.grid_of(q) not in far]
+    here = [q for q in forest.queries if forest.grid_of(q) not in far]
     slots: dict[str, Slots] = dict(
-        answers_here(here, ShardTable(located(table, tree, slices), tree))
+        answers_here(here, ShardTable(located(table, forest, slices), forest))
     )
-    for query in tree.queries:
-        grid = tree.grid_of(query)
+    for query in forest.queries:
+        grid = forest.grid_of(query)
         if grid in far:
-            slots[query.name] = answer_in_executors(query, made, counts[grid], tree, slices)
+            slots[query.name] = answer_in_executors(query, made, counts[grid], forest, slices)
     watch.lap("finals")
     statistics = Statistics(
-        queries=len(tree.queries),
-        shards=sum(counts.values()) if tree.keys else table.num_rows,
-        grids=len(tree.grids),
-        cells=tree.cells,
-        partials=len(tree.columns),
-        in_executors=tuple(q.name for q in tree.queries if tree.grid_of(q) in far),
+        queries=len(forest.queries),
+        shards=sum(counts.values()) if forest.keys else table.num_rows,
+        grids=len(forest.grids),
+        cells=forest.cells,
+        partials=len(forest.columns),
+        in_executors=tuple(q.name for q in forest.queries if forest.grid_of(q) in far),
         seconds=watch.laps,
     )
     release = made.unpersist if far else _nothing
-    if tree.keys and not far:
+    if forest.keys and not far:
         made.unpersist()
-    queries = {q.name: q.query for q in tree.queries}
+    queries = {q.name: q.query for q in forest.queries}
     return Answers(spark, queries, slots, statistics, release)
 
 
@@ -99,17 +99,17 @@ def first_instant(rows: DataFrame, event_time: str) -> int:
     return seen["instant"] if seen else 0
 
 
-def _count(made: DataFrame, tree: Tree, slices: Slices) -> dict[Grid, int]:
+def _count(made: DataFrame, forest: Forest, slices: Mapping[int, Slices]) -> dict[Grid, int]:
     """How many shards each grid has."""
     branches = " ".join(
-        f"WHEN {cell_of(tree, slices)} < {grid.offset + grid.cells}L THEN {i}"
-        for i, grid in enumerate(tree.grids)
+        f"WHEN {cell_of(forest, slices)} < {grid.offset + grid.cells}L THEN {i}"
+        for i, grid in enumerate(forest.grids)
     )
     counted = made.groupBy(F.expr(f"CASE {branches} END").alias("grid")).count().collect()
-    return dict.fromkeys(tree.grids, 0) | {tree.grids[r["grid"]]: r["count"] for r in counted}
+    return dict.fromkeys(forest.grids, 0) | {forest.grids[r["grid"]]: r["count"] for r in counted}
 
 
-def _far(counts: Mapping[Grid, int], most: int) -> frozenset[Grid]:
+def too_large(counts: Mapping[Grid, int], most: int) -> frozenset[Grid]:
     """The grids with so many shards that they stay in executors: the largest ones."""
     far: set[Grid] = set()
     for grid in sorted(counts, key=lambda g: counts[g], reverse=True):
@@ -117,13 +117,6 @@ def _far(counts: Mapping[Grid, int], most: int) -> frozenset[Grid]:
             break
         far.add(grid)
     return frozenset(far)
-
-
-def _without(made: DataFrame, far: frozenset[Grid], tree: Tree, slices: Slices) -> DataFrame:
-    for grid in far:
-        last = grid.offset + grid.cells - 1
-        made = made.where(f"{cell_of(tree, slices)} NOT BETWEEN {grid.offset}L AND {last}L")
-    return made
 
 
 def _nothing() -> None:

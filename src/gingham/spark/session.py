@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 
 from pyspark.sql import SparkSession
@@ -41,14 +41,24 @@ def planned_once(spark: SparkSession, *, few: bool = False) -> Generator[None]:
     }
     if few:
         wanted["spark.sql.codegen.wholeStage"] = "false"
-    before = {name: spark.conf.get(name) for name in wanted}
+    with configured(spark, wanted):
+        yield
+
+
+@contextmanager
+def configured(spark: SparkSession, wanted: Mapping[str, str]) -> Generator[None]:
+    """Run something with other settings, and set them back."""
+    before = {name: spark.conf.get(name, None) for name in wanted}
     for name, value in wanted.items():
         spark.conf.set(name, value)
     try:
         yield
     finally:
         for name, value in before.items():
-            spark.conf.set(name, str(value))
+            if value is None:
+                spark.conf.unset(name)
+            else:
+                spark.conf.set(name, value)
 
 
 def is_ansi(spark: SparkSession) -> bool:

@@ -36,6 +36,18 @@ def trades(
     symbols: int = 6000,
 ) -> DataFrame:
     """Trades (ts, symbol, price, vol), `rate` of them a second from `start` (UTC) on."""
+    return trades_of(spark.range(rows), seed, start=start, rate=rate, symbols=symbols)
+
+
+def trades_of(
+    numbers: DataFrame,
+    seed: int = 0,
+    *,
+    start: str = "2004-12-01 12:00:00",
+    rate: float = 328.0,
+    symbols: int = 6000,
+) -> DataFrame:
+    """The trades with the numbers in a column `id`, which may be a stream."""
     begin = datetime.fromisoformat(start).replace(tzinfo=UTC).timestamp()
     u = [_uniform("id", seed, draw) for draw in range(6)]
     # A quarter of a second of jitter: neighbours swap places, minutes do not.
@@ -43,22 +55,16 @@ def trades(
     # rank = N^u has density 1/rank: Zipf's law with exponent one.
     rank = sf.least(sf.pow(sf.lit(symbols + 1.0), u[1]).cast("int"), sf.lit(symbols))
     wobble = (u[2] + u[3] - 1) * WOBBLE
-    return (
-        spark.range(rows)
-        .select(
-            sf.timestamp_micros(micros.cast("long")).alias("ts"),
-            rank.alias("rank"),
-            wobble.alias("wobble"),
-            _volume(u[4], u[5]).alias("vol"),
-        )
-        .select(
-            "ts",
-            _symbol(sf.col("rank")).alias("symbol"),
-            sf.round(_closing_price(seed) * (1 + _drift(seed) + sf.col("wobble")), 2).alias(
-                "price"
-            ),
-            "vol",
-        )
+    return numbers.select(
+        sf.timestamp_micros(micros.cast("long")).alias("ts"),
+        rank.alias("rank"),
+        wobble.alias("wobble"),
+        _volume(u[4], u[5]).alias("vol"),
+    ).select(
+        "ts",
+        _symbol(sf.col("rank")).alias("symbol"),
+        sf.round(_closing_price(seed) * (1 + _drift(seed) + sf.col("wobble")), 2).alias("price"),
+        "vol",
     )
 
 

@@ -1,4 +1,4 @@
-"""A tree: queries that share one set of slices, their grids and their partials."""
+"""Trees of queries: each shares one set of slices, all share one pass over the rows."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
+
+import numpy as np
+import numpy.typing as npt
 
 from gingham.aggregates import Partial
 from gingham.algebra.edges import ResidueClass, normalized
@@ -18,13 +21,15 @@ from gingham.plan.bound import BoundQuery
 class Grid:
     """The product of some attributes' intervals, by some keys; cells count from `offset`.
 
-    Its number stays the same when queries that come or go change its axes.
+    Its rows are cut into the slices of its tree. Its number stays the same when queries that come
+    or go change its axes.
     """
 
     axes: tuple[Axis, ...]
     keys: tuple[str, ...]
     offset: int
     number: int
+    tree: int = 0
 
     @property
     def cells(self) -> int:
@@ -41,8 +46,8 @@ class Codebook:
 
 
 @dataclass(frozen=True)  # no slots: what is derived is kept once computed
-class Tree:
-    """One pass over the rows: every row falls into one slice, and into one cell of every grid."""
+class Forest:
+    """One pass over the rows: every row falls into a slice of every tree, a cell of every grid."""
 
     queries: tuple[BoundQuery, ...]
     grids: tuple[Grid, ...]
@@ -76,9 +81,18 @@ class Tree:
         return tuple(dict.fromkeys(c for partial in self.partials for c in partial.columns))
 
     @cached_property
-    def classes(self) -> tuple[ResidueClass, ...]:
-        """Where slices begin."""
-        return normalized(c for query in self.queries for c in query.window.classes)
+    def trees(self) -> Mapping[int, tuple[ResidueClass, ...]]:
+        """Where the slices of each tree begin."""
+        classes: dict[int, list[ResidueClass]] = {}
+        for query, place in zip(self.queries, self.placement, strict=True):
+            classes.setdefault(self.grids[place].tree, []).extend(query.window.classes)
+        return {tree: normalized(found) for tree, found in sorted(classes.items())}
+
+    @cached_property
+    def bounds(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """The first cell of each grid, and the tree of each."""
+        offsets = np.array([grid.offset for grid in self.grids], dtype=np.int64)
+        return offsets, np.array([grid.tree for grid in self.grids], dtype=np.int64)
 
     @property
     def cells(self) -> int:
@@ -108,6 +122,7 @@ class Standing:
     grids: Mapping[str, int] = field(default_factory=dict)  # the number of each query's grid
     outer: frozenset[str] = frozenset()  # lookups that keep rows without a match, by role
     whole: Mapping[str, int] = field(default_factory=dict)  # how far each query was simplified
+    trees: Mapping[int, int] = field(default_factory=dict)  # the tree of each grid
     next_grid: int = 0
 
 
@@ -118,6 +133,6 @@ class Plan:
     stream: str
     joins: tuple[tuple[Join, bool], ...]  # looked up once for all; True: rows without match drop
     columns: tuple[str, ...]  # of the enriched stream, that anything reads
-    tree: Tree
+    forest: Forest
     notices: tuple[str, ...]
     standing: Standing

@@ -1,0 +1,35 @@
+"""Sketches of joins: COUNT and SUM over many relations in a fixed amount of memory.
+
+Alon, Matias, Szegedy (1996) for the sketches; Dobra, Garofalakis, Gehrke, Rastogi, "Multi-query
+optimization for sketch-based estimation" (2009) for sharing them; selections by fragments are
+Gingham's own.
+"""
+
+from gingham.algebra.sketches.estimate import Estimate, median_of_means
+from gingham.algebra.sketches.fragments import Vertex
+from gingham.algebra.sketches.plan import SharingPlan, plan_sharing
+from gingham.algebra.sketches.query import Join, JoinQuery
+from gingham.algebra.sketches.rows import Sketches, cut, empty, estimate, samples, sketch
+from gingham.algebra.sketches.space import Allocation, allocate
+from gingham.algebra.sketches.weights import Histogram, histogram_weights, sketch_weights
+
+__all__ = [
+    "Allocation",
+    "Estimate",
+    "Histogram",
+    "Join",
+    "JoinQuery",
+    "SharingPlan",
+    "Sketches",
+    "Vertex",
+    "allocate",
+    "cut",
+    "empty",
+    "estimate",
+    "histogram_weights",
+    "median_of_means",
+    "plan_sharing",
+    "samples",
+    "sketch",
+    "sketch_weights",
+]

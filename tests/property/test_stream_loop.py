@@ -1,0 +1,258 @@
+"""Any batches, any changes of queries, a crash at any write: every answer once, and the right one.
+
+The loop is fed by hand, so that a life costs no start of a stream, and the oracle is plain Python.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pyspark.sql import SparkSession
+
+from gingham import Loom
+from gingham.optimizer import optimize
+from gingham.plan.bound import BoundQuery
+from gingham.plan.forest import Plan, Standing
+from gingham.runtime import epoch as epochs
+from gingham.runtime import loop as loops
+from gingham.runtime.answer import Answer, collected
+from gingham.runtime.clock import Timing
+from gingham.runtime.delivery import Delivery
+from gingham.runtime.far import FarShards
+from gingham.runtime.files import Files
+from gingham.runtime.log import Log
+from gingham.runtime.loop import Job, StreamLoop
+
+SECOND = 1_000_000
+ROWS = pa.schema([("ts", pa.timestamp("us", "UTC")), ("k", pa.string()), ("v", pa.int64())])
+
+
+@dataclass(frozen=True)
+class Counted:
+    """How many rows have v > low, by key or not, in windows of so many seconds."""
+
+    length: int
+    slide: int
+    low: int
+    keyed: bool
+
+    @property
+    def sql(self) -> str:
+        key, group = ("k, ", "k, ") if self.keyed else ("", "")
+        return (
+            f"SELECT {key}count(*) AS n, sum(v) AS s FROM t WHERE v > {self.low} "
+            f"GROUP BY {group}window(ts, '{self.length} s', '{self.slide} s')"
+        )
+
+
+Row = tuple[int | None, str | None, int]  # second, key, value
+
+
+@dataclass(frozen=True)
+class Life:
+    """Batches; which queries run from which batch to which; at which writes the process dies.
+
+    Queries fall into so many trees.
+    """
+
+    batches: list[list[Row]]
+    queries: dict[str, tuple[Counted, int, int]]
+    delay: int
+    crashes: list[int]
+    most: int
+    trees: int
+
+
+@st.composite
+def lives(draw: st.DrawFn) -> Life:
+    count = draw(st.integers(2, 5))
+    batches: list[list[Row]] = []
+    for number in range(count):
+        second = st.integers(number * 4 - 3, number * 4 + 6) | st.none()
+        row = st.tuples(second, st.sampled_from(["a", "b", None]), st.integers(0, 9))
+        batches.append(draw(st.lists(row, min_size=number % 2, max_size=8)))
+    queries = {
+        f"q{i}": (
+            Counted(
+                *draw(st.sampled_from([(4, 4), (6, 2), (5, 3), (2, 2)])),
+                draw(st.integers(0, 8)),
+                draw(st.booleans()),
+            ),
+            draw(st.integers(0, count // 2)),
+            draw(st.integers(count // 2 + 1, count)),
+        )
+        for i in range(draw(st.integers(1, 4)))
+    }
+    crashes = draw(st.lists(st.integers(1, 2 * count + 2), min_size=1, max_size=4))
+    return Life(
+        batches,
+        queries,
+        draw(st.integers(0, 2)),
+        crashes,
+        draw(st.sampled_from([10**6] * 4 + [0, 6])),
+        draw(st.integers(1, 2)),
+    )
+
+
+class CrashError(Exception):
+    """The process dies here."""
+
+
+@dataclass
+class Kept:
+    """A sink that outlives crashes."""
+
+    answers: dict[tuple[str, int], pa.Table] = field(default_factory=dict)
+
+    def deliver(self, name: str, answer: Answer, number: int) -> None:
+        table = collected(answer)
+        before = self.answers.setdefault((name, number), table)
+        ordered = [
+            ("window_start", "ascending"),
+            *((c, "ascending") for c in table.column_names if c == "k"),
+        ]
+        assert before.sort_by(ordered).equals(table.sort_by(ordered)), (
+            "delivered again, but changed"
+        )
+
+
+@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(life=lives())
+def test_every_answer_once(spark: SparkSession, monkeypatch: pytest.MonkeyPatch, life: Life):
+    monkeypatch.setattr(loops, "ENTRIES", 2)  # snapshots often
+
+    def planted(stream: str, queries: Sequence[BoundQuery], standing: Standing) -> Plan:
+        trees = {q.name: int(q.name[1:]) % life.trees for q in queries}
+        return optimize(stream, queries, standing=standing, trees=trees)
+
+    monkeypatch.setattr(epochs, "optimize", planted)
+    kept, crashes = Kept(), iter(life.crashes)
+    with tempfile.TemporaryDirectory() as folder:
+        number = 0
+        while number < len(life.batches):
+            with dying(monkeypatch, next(crashes, None)):
+                try:
+                    number = live(spark, life, folder, kept, number)
+                except CrashError:
+                    continue
+    found = {
+        (name, row["window_start"], row.get("k"), row["n"], row["s"])
+        for (name, _), table in kept.answers.items()
+        for row in table.set_column(
+            0, "window_start", table["window_start"].cast(pa.int64())
+        ).to_pylist()
+    }
+    assert sum(table.num_rows for table in kept.answers.values()) == len(found)
+    assert found == set(expected(life))
+
+
+def live(spark: SparkSession, life: Life, folder: str, kept: Kept, number: int) -> int:
+    """One process: it goes on with the batch that was not finished, or was, but nobody knows."""
+    table = pa.Table.from_pylist([], ROWS)
+    loom = Loom(spark).stream("t", spark.createDataFrame(table), time="ts")
+    bound = {name: loom._bind(q.sql, name) for name, (q, _, _) in life.queries.items()}
+    alive: list[str] = []
+    job = Job(
+        spark,
+        "t",
+        "ts",
+        Timing(life.delay * SECOND),
+        loom._lookups,
+        lambda: [bound[name] for name in alive],
+        loom._bind,
+        life.most,
+    )
+    files = Files(folder)
+    loop = StreamLoop(
+        job, Log(files), Delivery(kept, files), FarShards(spark, files.within("far")), []
+    )
+    loop.recover()
+    while number < len(life.batches):
+        alive[:] = [n for n, (_, born, died) in life.queries.items() if born <= number < died]
+        rows = [
+            {"ts": None if second is None else second * SECOND, "k": k, "v": v}
+            for second, k, v in life.batches[number]
+        ]
+        loop.batch(spark.createDataFrame(pa.Table.from_pylist(rows, ROWS)), number)
+        number += 1
+        loop.current()
+    return number
+
+
+@contextmanager
+def dying(monkeypatch: pytest.MonkeyPatch, nth: int | None) -> Generator[None]:
+    """Die instead of the nth write, or just after it if that is even."""
+    written = 0
+
+    @contextmanager
+    def opened(self: Files, name: str) -> Generator[Any]:
+        nonlocal written
+        written += 1
+        if nth is not None and written == nth and nth % 2:
+            raise CrashError
+        with _opened(self, name) as stream:
+            yield stream
+        if nth is not None and written == nth:
+            raise CrashError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Files, "opened", opened)
+        yield
+
+
+_opened = Files.opened
+
+
+def expected(life: Life) -> Iterator[tuple[str, int, str | None, int, int]]:
+    """Windows in the batch whose watermark passes their end, over the rows up to that batch."""
+    seen: list[Row] = []
+    latest: list[int | None] = [None]
+    for rows in life.batches:
+        times = [r[0] for r in rows if r[0] is not None]
+        latest.append(max([*times, *(x for x in latest[-1:] if x is not None)], default=None))
+    for number, rows in enumerate(life.batches):
+        seen += rows
+        before, after = latest[number], latest[number + 1]
+        for name, (query, born, died) in life.queries.items():
+            if born <= number < died and after is not None:
+                yield from _closed(name, query, seen, before, after, latest[born], life.delay)
+
+
+def _closed(
+    name: str,
+    query: Counted,
+    seen: list[Row],
+    before: int | None,
+    after: int,
+    since: int | None,
+    delay: int,
+) -> Iterator[tuple[str, int, str | None, int, int]]:
+    starts = {
+        start
+        for second, _, v in seen
+        if second is not None and v > query.low
+        for start in range(second - query.length + 1, second + 1)
+        if start % query.slide == 0
+    }
+    for start in starts:
+        end = start + query.length
+        if end > after - delay or (before is not None and end <= before - delay):
+            continue
+        if since is not None and start <= since:
+            continue
+        inside = [
+            (k if query.keyed else None, v)
+            for second, k, v in seen
+            if second is not None and start <= second < end and v > query.low
+        ]
+        for key in {k for k, _ in inside}:
+            values = [v for k, v in inside if k == key]
+            yield name, start * SECOND, key, len(values), sum(values)

@@ -1,0 +1,134 @@
+"""Estimates are right on average, and intervals hold what they say."""
+
+import numpy as np
+import pytest
+
+from gingham.algebra.sketches import (
+    JoinQuery,
+    empty,
+    estimate,
+    median_of_means,
+    plan_sharing,
+    samples,
+    sketch,
+)
+from gingham.core.errors import GinghamError
+from gingham.testing.joins import join_size
+from gingham.testing.regions import Table
+
+A, B, C = "a", "b", "c"
+SHAPES = {
+    "pair": JoinQuery([("r", A, "s", A)]),
+    "chain": JoinQuery([("r", A, "s", A), ("s", B, "t", B)]),
+    "long chain": JoinQuery([("r", A, "s", A), ("s", B, "t", B), ("t", C, "u", C)]),
+    "star": JoinQuery([("t", A, "r", A), ("t", B, "s", B), ("t", C, "u", C)]),
+    "two attributes": JoinQuery([("s", A, "t", A), ("s", B, "t", B)]),
+    "self-join": JoinQuery([("r", A, "r", A)]),
+    "self-join of two attributes": JoinQuery(
+        [("s", A, "s2", A), ("s", B, "s2", B)], relations={"s2": "s"}
+    ),
+    "one attribute of three": JoinQuery([("r", A, "s", A), ("s", A, "t", A)]),
+    "different names": JoinQuery([("r", A, "u", C)]),
+    "renamed": JoinQuery([("s", A, "s2", B)], relations={"s2": "s"}),
+    "sum": JoinQuery([("r", A, "s", A)], measures={"s": "price"}),
+    "selection": JoinQuery([("r", A, "s", A)], selections={"s": frozenset({0, 2})}),
+    "other selection": JoinQuery([("r", A, "s", A)], selections={"s": frozenset({1, 2})}),
+    "both selections": JoinQuery([("r", A, "s", A)], selections={"s": frozenset({0, 1})}),
+    "wider selection": JoinQuery([("r", A, "s", A)], selections={"s": frozenset({0, 1, 2})}),
+    "narrow selection": JoinQuery([("r", A, "s", A)], selections={"s": frozenset({0})}),
+    "product": JoinQuery([("r", A, "s", A), ("t", B, "u", C)]),
+}
+QUERIES = [
+    JoinQuery(q.joins, name, q.relations, q.measures, q.selections) for name, q in SHAPES.items()
+]
+
+
+def _tables(seed, domain=6, rows=12):
+    random = np.random.default_rng(seed)
+
+    def table(*attributes):
+        return Table(
+            {attribute: random.integers(-2, domain, rows) for attribute in attributes},
+            random.integers(1, 9, rows),
+            random.integers(0, 3, rows),
+            {"price": random.integers(-5, 50, rows)},
+        )
+
+    return {"r": table(A), "s": table(A, B), "t": table(A, B, C), "u": table(C)}
+
+
+def sketched(plan, tables):
+    total = empty(plan)
+    for name, table in tables.items():
+        total += sketch(
+            plan,
+            name,
+            table.keys,
+            counts=table.counts,
+            sums=table.sums,
+            fragments=table.fragments,
+        )
+    return total
+
+
+@pytest.fixture(scope="module", params=[False, True], ids=["unfolded", "folded"])
+def many(request):
+    """Forty thousand independent copies for each query, all shared."""
+    tables = _tables(1)
+    plan = plan_sharing(QUERIES, budget=10**6, metric="maximum", fold=request.param, seed=5)
+    return plan, sketched(plan, tables), tables
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_the_mean_of_many_copies_is_within_three_standard_errors_of_the_truth(many, name):
+    plan, sketches, tables = many
+    values = samples(plan, sketches, name)
+    assert len(values) > 30_000
+    error = values.std() / np.sqrt(len(values))
+    assert abs(values.mean() - join_size(SHAPES[name], tables)) < 3 * error
+
+
+@pytest.mark.parametrize("confidence", [0.9, 0.95, 0.99])
+@pytest.mark.parametrize("name", SHAPES)
+def test_intervals_cover_at_least_their_level(many, name, confidence):
+    plan, sketches, tables = many
+    truth = join_size(SHAPES[name], tables)
+    values = samples(plan, sketches, name)
+    for copies in (20, 100):
+        parts = values[: 300 * copies].reshape(300, copies)
+        found = [median_of_means(part, confidence) for part in parts]
+        covered = np.mean([one.lower <= truth <= one.upper for one in found])
+        assert covered >= confidence
+
+
+def test_different_queries_may_be_estimated_from_one_sketch():
+    plan = plan_sharing(QUERIES, budget=4000)
+    alone = plan_sharing(QUERIES, budget=4000, share="none")
+    assert len(plan.vertices) < len(alone.vertices) / 2
+
+
+def test_the_variance_of_a_pair_is_that_of_theory():
+    tables = _tables(3)
+    plan = plan_sharing({"q": [("r", A, "s", A)]}, budget=80_000)
+    values = samples(plan, sketched(plan, tables), "q")
+    f, g = (np.bincount(tables[n].keys[A] + 2, weights=tables[n].counts, minlength=8) for n in "rs")
+    truth = (f * f).sum() * (g * g).sum() + (f * g).sum() ** 2 - 2 * (f * f * g * g).sum()
+    assert values.var() == pytest.approx(truth, rel=0.05)
+
+
+def test_an_estimate_says_what_it_is_made_from():
+    plan = plan_sharing({"q": [("r", A, "s", A)]}, budget=200)
+    found = estimate(plan, sketched(plan, _tables(4)), "q")
+    assert (found.copies, found.words) == (100, 200)
+    assert found.lower < found.value < found.upper
+    assert found.variance > 0
+
+
+def test_one_copy_knows_no_interval():
+    found = median_of_means(np.array([7.0]))
+    assert (found.value, found.lower, found.upper) == (7.0, -np.inf, np.inf)
+
+
+def test_a_confidence_is_below_one():
+    with pytest.raises(GinghamError, match="probability"):
+        median_of_means(np.arange(5.0), confidence=95)

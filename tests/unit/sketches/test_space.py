@@ -1,0 +1,102 @@
+"""Words are divided as well as they can be."""
+
+import itertools
+import random
+
+import pytest
+
+from gingham.algebra.sketches import allocate
+from gingham.algebra.sketches.space import components, least_error
+from gingham.core.errors import GinghamError
+from gingham.testing.convex import convex_optimum, random_graph
+
+# Example 6 of Dobra et al.
+USES = {"q1": ["v1", "v2", "v4"], "q2": ["v2", "v3"], "q3": ["v4", "v5"]}
+WEIGHTS = {"q1": 3.0, "q2": 3.0, "q3": 9.0}
+
+
+def test_example_6_gives_a_sixth_a_sixth_and_a_quarter():
+    found = allocate(USES, budget=120, weights=WEIGHTS)
+    assert dict(found.words) == {"v1": 20, "v2": 20, "v3": 20, "v4": 30, "v5": 30}
+    assert dict(found.copies) == {"q1": 20, "q2": 20, "q3": 30}
+    assert found.error == pytest.approx(3 / 20 + 3 / 20 + 9 / 30)
+
+
+def test_the_optimum_equals_that_of_a_general_convex_solver():
+    for seed in range(200):
+        uses, weights = random_graph(seed)
+        expected = convex_optimum(uses, weights)
+        assert least_error("average", uses, weights) == pytest.approx(expected, rel=1e-6), seed
+
+
+def test_every_query_of_a_component_gets_what_its_scarcest_sketch_has():
+    for seed in range(50):
+        uses, weights = random_graph(seed)
+        shares = {}
+        for component in components(uses, weights):
+            shares |= dict.fromkeys(component.vertices, component.share)
+        for component in components(uses, weights):
+            for query in component.queries:
+                scarcest = min(shares[v] for v in uses[query])
+                assert scarcest == pytest.approx(component.share, rel=1e-6)
+
+
+def test_weights_of_very_different_size_are_kept_apart():
+    uses = {i: [f"a{i}", f"b{i}"] for i in range(6)}
+    weights = {i: 100.0**i for i in range(6)}
+    words = allocate(uses, budget=10**7, weights=weights).continuous
+    assert words["a5"] / words["a0"] == pytest.approx(1e5)
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_rounding_stays_within_the_bound_of_theorem_7(seed):
+    uses, weights = random_graph(seed)
+    vertices = len({v for query in uses for v in query})
+    for budget in (vertices, 2 * vertices + 1, 10 * vertices + 3):
+        found = allocate(dict(enumerate(uses)), budget=budget, weights=dict(enumerate(weights)))
+        assert sum(found.words.values()) <= budget
+        assert min(found.words.values()) >= 1
+        continuous = sum(
+            weight / min(found.continuous[v] for v in used)
+            for used, weight in zip(uses, weights, strict=True)
+        )
+        assert found.error <= (1 + 2 * vertices / budget) * continuous * (1 + 1e-9)
+
+
+def _all_divisions(vertices, budget):
+    for cuts in itertools.combinations(range(1, budget), vertices - 1):
+        yield [b - a for a, b in itertools.pairwise((0, *cuts, budget))]
+
+
+def _errors(uses, weights, words):
+    return [w / min(words[v] for v in used) for used, w in zip(uses, weights, strict=True)]
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_small_budgets_are_divided_as_by_brute_force(seed):
+    uses, weights = random_graph(seed)
+    vertices = 1 + max(v for query in uses for v in query)
+    if vertices > 5:
+        uses = [[v % 5 for v in query] for query in uses]
+        vertices = 5
+    budget = vertices + random.Random(seed).randint(0, 9)
+    named = dict(enumerate(uses))
+    weighed = dict(enumerate(weights))
+    divisions = [_errors(uses, weights, words) for words in _all_divisions(vertices, budget)]
+    exact = allocate(named, budget=budget, weights=weighed, metric="maximum")
+    assert exact.error == pytest.approx(min(max(errors) for errors in divisions))
+    near = allocate(named, budget=budget, weights=weighed).error
+    best = min(sum(errors) for errors in divisions)
+    assert best * (1 - 1e-9) <= near <= best * (1 + 2 * vertices / budget)
+
+
+def test_a_budget_below_one_word_per_vertex_is_refused():
+    with pytest.raises(GinghamError, match="4 words for 5 sketches"):
+        allocate(USES, budget=4)
+    assert set(allocate(USES, budget=5).words.values()) == {1}
+
+
+@pytest.mark.parametrize("weight", [0.0, -1.0, float("nan"), float("inf")])
+def test_weights_are_positive_numbers(weight):
+    with pytest.raises(GinghamError, match="q2"):
+        allocate(USES, budget=50, weights={**WEIGHTS, "q2": weight})
