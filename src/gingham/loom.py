@@ -22,7 +22,9 @@ from gingham.logical.query import Query
 from gingham.optimizer import optimize
 from gingham.plan.bound import BoundQuery
 from gingham.plan.forest import Plan
+from gingham.plan.records import Reduced
 from gingham.runtime.clock import Timing
+from gingham.runtime.fragments import Fragments, choose
 from gingham.runtime.loop import Job, Listener, StreamLoop
 from gingham.runtime.registry import Registered, Registry
 from gingham.runtime.running import Running
@@ -61,6 +63,7 @@ class Loom:
         self._lookups = Lookups()
         self._queries: dict[str, BoundQuery] = {}
         self._types: dict[object, Types] = {}
+        self._reduced: dict[str, Reduced | None] = {}  # what the last run sent in place of shards
         self._running: Running | None = None
         self._registry: Registry | None = None  # of the checkpoint of what is running
 
@@ -194,11 +197,19 @@ class Loom:
     def _explained(self, stream: str) -> str:
         epoch = self._running.epochs.get(stream) if self._running is not None else None
         if epoch is None or epoch.plan is None:
-            return explain(self.plan(stream))
+            reduced = self._reduced.get(stream)
+            sent = [] if reduced is None else [f"  sent: {line}" for line in reduced.notices]
+            return "\n".join([explain(self.plan(stream)), *sent])
         return f"epoch {epoch.number} of\n{explain(epoch.plan)}"
 
-    def run(self, *, most_on_driver: int = MOST_SHARDS_ON_DRIVER) -> Answers:
-        """Answer every query over static DataFrames, each stream in one pass."""
+    def run(
+        self, *, most_on_driver: int = MOST_SHARDS_ON_DRIVER, fragments: Fragments = "auto"
+    ) -> Answers:
+        """Answer every query over static DataFrames, each stream in one pass.
+
+        With `fragments` what is shuffled are fewer records than there are queries, at the price of
+        a look at which fragments there are; "auto" decides by cost.
+        """
         streams = sorted({q.query.stream for q in self._queries.values()})
         for stream in streams:
             if self._source(stream).rows.isStreaming:
@@ -207,7 +218,9 @@ class Loom:
                     "its rows do not end, so there is no answer to wait for",
                     "loom.start(checkpoint=..., sink=...)",
                 )
-        parts = [self._run_stream(s, self._queries_of(s), most_on_driver) for s in streams]
+        parts = [
+            self._run_stream(s, self._queries_of(s), most_on_driver, fragments) for s in streams
+        ]
         return Answers.combined(self.spark, parts, self.queries)
 
     def start(
@@ -306,12 +319,17 @@ class Loom:
                 registry.put(Registered(name, bound.query.text, bound.backfill))
 
     def _run_stream(
-        self, stream: str, queries: Sequence[BoundQuery], most_on_driver: int
+        self,
+        stream: str,
+        queries: Sequence[BoundQuery],
+        most_on_driver: int,
+        fragments: Fragments,
     ) -> Answers:
         source = self._source(stream)
         plan = optimize(stream, queries)
         enriched = self._lookups.enrich(source.rows, plan.joins, plan.columns)
         try:
+            self._reduced[stream] = choose(plan.forest, enriched, fragments)
             return run(
                 self.spark,
                 plan,
@@ -319,15 +337,19 @@ class Loom:
                 source.info.time,
                 lambda: source.instant,
                 most_on_driver=most_on_driver,
+                reduced=self._reduced[stream],
             )
         except (PySparkException, Py4JError) as error:
+            if self._reduced.pop(stream, None) is not None:
+                # A record may overflow where none of the queries that need parts of it would.
+                return self._run_stream(stream, queries, most_on_driver, fragments=False)
             fragile = [q for q in queries if q.fragile]
             if not fragile:
                 raise failed_job(error) from error
             # One of these raised, and all others would have gone down with it.
             sturdy = [q for q in queries if not q.fragile]
             apart = {q.name: (q.query, self._slots_alone(q.query)) for q in fragile}
-            rest = [self._run_stream(stream, sturdy, most_on_driver)] if sturdy else []
+            rest = [self._run_stream(stream, sturdy, most_on_driver, fragments)] if sturdy else []
             return Answers.combined(self.spark, [*rest, Answers.apart(self.spark, apart)])
 
     def _slots_alone(self, query: Query) -> DataFrame:

@@ -108,11 +108,9 @@ def _refuse_raised(
         raises = cells.of(grid, condition).raises
         if not raises.any():
             continue
-        raised = raises[shards.cells]
+        raised = shards.rolled(raises, None).places
         # Alone, Spark would raise for any row; a stream lives on, without the windows concerned.
-        if raised.any() and (
-            due is None or len(_frames(shards.places_of(raised), query, shards, due, raises))
-        ):
+        if len(raised) and (due is None or len(_frames(raised, query, shards, due, raises))):
             raise _would_raise(query, condition.sql)
 
 

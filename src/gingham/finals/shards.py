@@ -14,26 +14,27 @@ from gingham.aggregates import Partial, State
 from gingham.aggregates.monoid import flat
 from gingham.core import names
 from gingham.plan.forest import Forest, Grid
+from gingham.plan.layout import Layout, Numbers, grid_starts
 from gingham.plan.slices import Slices
 
 Index = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
 
-def located(table: pa.Table, forest: Forest, slices: Mapping[int, Slices]) -> pa.Table:
+def located(table: pa.Table, layout: Layout, slices: Mapping[int, Slices]) -> pa.Table:
     """What Spark collected, with the instant and the cell of every shard in place of numbers.
 
     Rows without a time have no slice and are left out.
     """
     if names.CODE in table.column_names:
         table = table.filter(table[names.CODE].is_valid())
-        numbers, cells = np.divmod(_integers(table[names.CODE]), forest.cells)
+        numbers, cells = np.divmod(_integers(table[names.CODE]), layout.cells)
         table = table.drop_columns([names.CODE])
     else:
         table = table.filter(table[names.SLICE].is_valid())
         numbers, cells = _integers(table[names.SLICE]), _integers(table[names.CELL])
         table = table.drop_columns([names.SLICE, names.CELL])
-    offsets, trees = forest.bounds
+    offsets, trees = grid_starts(layout)
     of = trees[np.searchsorted(offsets, cells, side="right") - 1]
     starts = np.zeros(len(cells), dtype=np.int64)
     for tree, found in slices.items():
@@ -89,7 +90,15 @@ class ShardTable:
     def _instants(self) -> Index:
         return _integers(self.table[names.INSTANT])
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The aggregate expressions behind `__partial_0`, ..."""
+        return self.forest.columns
+
     def _select(self, grid: Grid) -> GridShards:
+        return self._sorted(grid)
+
+    def _sorted(self, grid: Numbers) -> GridShards:
         cells = self._cells
         rows = np.flatnonzero((cells >= grid.offset) & (cells < grid.offset + grid.cells))
         starts = self._instants[rows]
@@ -120,6 +129,7 @@ class GridShards:
     def __post_init__(self) -> None:
         self._states: dict[Partial, State] = {}
         self._rolled: dict[tuple[bytes, Partial | None], Rolled] = {}
+        self._shapes: dict[bytes, Rolled] = {}
 
     @cached_property
     def instants(self) -> Index:
@@ -135,7 +145,7 @@ class GridShards:
     def state(self, partial: Partial) -> State:
         """A partial of all shards."""
         if partial not in self._states:
-            columns = self.table.forest.columns
+            columns = self.table.columns
             index = pa.array(self.rows)
             loaded = [
                 flat(self.table.table[names.partial(columns.index(c))].take(index))
@@ -170,17 +180,22 @@ class GridShards:
         return np.unique(self.places[chosen])
 
     def _roll_up(self, wanted: Bools, partial: Partial | None) -> Rolled:
-        if partial is None:
-            kept = np.flatnonzero(wanted[self.cells])
-            places = self.places[kept]
-            first = np.flatnonzero(np.diff(places, prepend=-1))
-            return Rolled(places[first], kept, first, None)
-        shape = self.rolled(wanted, None)
-        if not len(shape.places):
+        shape = self._shape(wanted)
+        if partial is None or not len(shape.places):
             return shape
         state = self.state(partial)
         merged = partial.monoid.runs(state.take(shape.kept), shape.first)
         return Rolled(shape.places, shape.kept, shape.first, merged)
+
+    def _shape(self, wanted: Bools) -> Rolled:
+        """Where there are shards of the wanted cells."""
+        name = wanted.tobytes()
+        if name not in self._shapes:
+            kept = np.flatnonzero(wanted[self.cells])
+            places = self.places[kept]
+            first = np.flatnonzero(np.diff(places, prepend=-1))
+            self._shapes[name] = Rolled(places[first], kept, first, None)
+        return self._shapes[name]
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from gingham.algebra.edges import ResidueClass, normalized
 from gingham.logical.predicate import Axis
 from gingham.logical.query import Join
 from gingham.plan.bound import BoundQuery
+from gingham.plan.layout import grid_starts
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +92,7 @@ class Forest:
     @cached_property
     def bounds(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """The first cell of each grid, and the tree of each."""
-        offsets = np.array([grid.offset for grid in self.grids], dtype=np.int64)
-        return offsets, np.array([grid.tree for grid in self.grids], dtype=np.int64)
+        return grid_starts(self)
 
     @property
     def cells(self) -> int:

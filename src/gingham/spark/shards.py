@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from pyspark.sql import DataFrame
@@ -12,6 +12,7 @@ from gingham.core import names
 from gingham.core.names import quoted
 from gingham.logical.domain import INTEGER
 from gingham.plan.forest import Forest, Grid
+from gingham.plan.layout import Layout, Numbers
 from gingham.plan.slices import Horizon, Periodic, Slices
 from gingham.spark.alone import micros
 from gingham.spark.draft import Draft
@@ -35,34 +36,53 @@ def shards(
     whose slice is NULL; otherwise such rows are left out, as Spark leaves them out of all windows.
     """
     rows = enriched if watched else enriched.where(f"{quoted(time)} IS NOT NULL")
-    numbers = [names.CODE] if fits_in_one(forest, slices) else [names.SLICE, names.CELL]
-    keys = [names.key(i) for i in range(len(forest.keys))]
-    partials = [f"{c} AS {names.partial(i)}" for i, c in enumerate(forest.columns)]
+    return grouped(code(rows, forest, slices, time), forest.keys, forest, slices, watched)
+
+
+def grouped(
+    draft: Draft,
+    keys: Sequence[str],
+    layout: Layout,
+    slices: Mapping[int, Slices],
+    watched: Mapping[str, str] | None = None,
+) -> DataFrame:
+    """Group coded rows by their number and keys."""
+    numbers = [names.CODE] if fits_in_one(layout, slices) else [names.SLICE, names.CELL]
+    by = [*numbers, *(names.key(i) for i in range(len(keys)))]
+    partials = [f"{c} AS {names.partial(i)}" for i, c in enumerate(layout.columns)]
     partials += [f"{sql} AS {name}" for name, sql in (watched or {}).items()]
     # Without partials every query only asks which groups there are.
-    coded = code(rows, forest, slices, time).select(*numbers, *keys, *partials)
-    return coded.made(group_by=", ".join((*numbers, *keys)))
+    return draft.select(*by, *partials).made(group_by=", ".join(by))
 
 
 def code(rows: DataFrame, forest: Forest, slices: Mapping[int, Slices], time: str) -> Draft:
     """Every row once per grid, with the number of its slice and its cell."""
-    keys = {k: names.key(i) for i, k in enumerate(forest.keys)}
-    named = [f"{key} AS {name}" for key, name in keys.items()]
+    draft = _each_grid(placed(rows, forest, slices, time), forest, slices)
+    return coded_by(draft, forest.keys, forest, cell_of(forest, slices))
+
+
+def placed(rows: DataFrame, forest: Forest, slices: Mapping[int, Slices], time: str) -> Draft:
+    """Every row with its keys, its interval of every attribute and its slice in every tree."""
+    named = [f"{key} AS {names.key(i)}" for i, key in enumerate(forest.keys)]
     instant = f"{micros(rows, time)} AS {names.TIME}"
     draft = place(Draft(rows).plus(instant, *named, *values(forest.axes)), searches(forest.axes))
     for tree, found in slices.items():
         draft = number_slices(draft, found, names.slice_in(tree))
-    draft = _each_grid(draft.plus(*intervals(forest.axes)), forest, slices)
-    if len(forest.grids) == 1 or not keys:
+    return draft.plus(*intervals(forest.axes))
+
+
+def coded_by(draft: Draft, keys: Sequence[str], layout: Layout, cell: str) -> Draft:
+    """Keep the keys of a row's grid only: `cell` is the SQL of its number."""
+    if len(layout.grids) == 1 or not keys:
         return draft
-    cell = cell_of(forest, slices)
-    of_grids = [f"{_key_in_grids(forest, k, name, cell)} AS {name}" for k, name in keys.items()]
-    return draft.select(f"* EXCEPT ({', '.join(keys.values())})", *of_grids)
+    named = {key: names.key(i) for i, key in enumerate(keys)}
+    of_grids = [f"{_key_in_grids(layout, k, name, cell)} AS {name}" for k, name in named.items()]
+    return draft.select(f"* EXCEPT ({', '.join(named.values())})", *of_grids)
 
 
 def _each_grid(draft: Draft, forest: Forest, slices: Mapping[int, Slices]) -> Draft:
     """Every row once per grid: `__code`, or `__slice` and `__cell`."""
-    cells = [(names.slice_in(grid.tree), _cell_in(grid, forest)) for grid in forest.grids]
+    cells = [(names.slice_in(grid.tree), cell_in(grid, forest)) for grid in forest.grids]
     if fits_in_one(forest, slices):
         codes = [f"{number} * {forest.cells}L + {cell}" for number, cell in cells]
         each = f"explode(array({', '.join(codes)}))" if len(codes) > 1 else codes[0]
@@ -71,14 +91,14 @@ def _each_grid(draft: Draft, forest: Forest, slices: Mapping[int, Slices]) -> Dr
     return draft.plus(f"inline(array({pairs})) AS ({names.SLICE}, {names.CELL})")
 
 
-def fits_in_one(forest: Forest, slices: Mapping[int, Slices]) -> bool:
+def fits_in_one(layout: Layout, slices: Mapping[int, Slices]) -> bool:
     """Do slice and cell fit into one long? Spark groups by a single number fastest."""
-    return max(found.largest for found in slices.values()) * forest.cells < _LONG
+    return max(found.largest for found in slices.values()) * layout.cells < _LONG
 
 
-def cell_of(forest: Forest, slices: Mapping[int, Slices]) -> str:
-    """The cell of a shard, as SQL."""
-    return f"pmod({names.CODE}, {forest.cells}L)" if fits_in_one(forest, slices) else names.CELL
+def cell_of(layout: Layout, slices: Mapping[int, Slices]) -> str:
+    """The cell of a shard, or the number of its record, as SQL."""
+    return f"pmod({names.CODE}, {layout.cells}L)" if fits_in_one(layout, slices) else names.CELL
 
 
 def located_in_spark(made: DataFrame, forest: Forest, slices: Mapping[int, Slices]) -> DataFrame:
@@ -112,7 +132,7 @@ def _start_of(slices: Slices) -> str:
             return f"IF(pmod(__number, 2L) = 1, {beyond}, get({edges}, CAST({half} AS INT)))"
 
 
-def in_grids(cell: str, grids: Iterable[Grid]) -> str:
+def in_grids(cell: str, grids: Iterable[Numbers]) -> str:
     """Whether a cell is of one of some grids, as SQL."""
     spans = [f"{cell} BETWEEN {g.offset}L AND {g.offset + g.cells - 1}L" for g in grids]
     return f"({' OR '.join(spans) or 'FALSE'})"
@@ -167,7 +187,7 @@ def _floor_div(value: str, divisor: int) -> str:
     return f"(({value} - pmod({value}, {divisor}L)) DIV {divisor}L)"
 
 
-def _cell_in(grid: Grid, forest: Forest) -> str:
+def cell_in(grid: Grid, forest: Forest) -> str:
     """The cell's number: mixed radix over the intervals of the grid's attributes."""
     number = "0L"
     for axis in grid.axes:
@@ -175,9 +195,9 @@ def _cell_in(grid: Grid, forest: Forest) -> str:
     return f"{number} + {grid.offset}L"
 
 
-def _key_in_grids(forest: Forest, key: str, name: str, cell: str) -> str:
+def _key_in_grids(layout: Layout, key: str, name: str, cell: str) -> str:
     """The key where the row stands for a grid with that key, NULL for other grids."""
-    grids = [grid for grid in forest.grids if key in grid.keys]
-    if len(grids) == len(forest.grids):
+    grids = [grid for grid in layout.grids if key in grid.keys]
+    if len(grids) == len(layout.grids):
         return name
     return f"IF({in_grids(cell, grids)}, {name}, NULL)"

@@ -1,0 +1,106 @@
+"""Rows to records: fragments are found, merged and reduced where the rows are.
+
+Which records a cell goes into is a list of constants, so that every row is sent to its records
+before it is grouped. Spark's own partial aggregation then does both at once inside each partition:
+it computes the partials of fragments and merges them into records; only records are shuffled.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+from pyspark.sql import DataFrame
+
+from gingham.core import names
+from gingham.core.names import quoted
+from gingham.plan.forest import Forest
+from gingham.plan.records import GridRecords, Reduced
+from gingham.plan.slices import Slices
+from gingham.spark.draft import Draft
+from gingham.spark.search import intervals, place, searches, values
+from gingham.spark.shards import cell_in, coded_by, fits_in_one, grouped, in_grids, placed
+
+Index = npt.NDArray[np.int64]
+
+
+def met(enriched: DataFrame, forest: Forest) -> tuple[Index, Index]:
+    """The cells that rows fall into, and how many rows: the union of what all partitions see."""
+    axes = forest.axes
+    draft = place(Draft(enriched).plus(*values(axes)), searches(axes)).plus(*intervals(axes))
+    cells = ", ".join(cell_in(grid, forest) for grid in forest.grids)
+    each = draft.plus(f"explode(array({cells})) AS {names.CELL}")
+    counted = each.select(names.CELL, f"count(1) AS {names.ROWS}").made(group_by=names.CELL)
+    table = counted.toArrow()
+    return table[names.CELL].to_numpy(), table[names.ROWS].to_numpy()
+
+
+def records(
+    enriched: DataFrame,
+    forest: Forest,
+    reduced: Reduced,
+    slices: Mapping[int, Slices],
+    time: str,
+) -> DataFrame:
+    """One row per slice, record and group: `__code`, `__key_0`, ..., `__partial_0`, ..."""
+    rows = enriched.where(f"{quoted(time)} IS NOT NULL")
+    draft = placed(rows, forest, slices, time).plus(f"{_each(forest, reduced)} AS {names.CELL}")
+    if not _several(reduced):
+        # Rows of no condition are not sent.
+        draft = Draft(draft.made().where(f"{names.CELL} IS NOT NULL"))
+    number = _slice(reduced, slices)
+    if fits_in_one(reduced, slices):
+        draft = draft.plus(f"{number} * {reduced.cells}L + {names.CELL} AS {names.CODE}")
+    else:
+        draft = draft.plus(f"{number} AS {names.SLICE}")
+    return grouped(coded_by(draft, forest.keys, reduced, names.CELL), forest.keys, reduced, slices)
+
+
+def _each(forest: Forest, reduced: Reduced) -> str:
+    """The records of a row, as SQL: a number or NULL, or several numbers."""
+    if not _several(reduced):
+        [grid] = reduced.grids
+        numbers = [next(iter(grid.records_of(cell)), None) for cell in range(grid.grid.cells)]
+        return f"get({_constant(numbers, 'array<int>')}, {_cell(grid, forest)})"
+    each = [_lists(grid, forest) for grid in reduced.grids]
+    return f"explode(concat({', '.join(each)}))"
+
+
+def _several(reduced: Reduced) -> bool:
+    """Whether a row may go into more than one record."""
+    return len(reduced.grids) > 1 or any(
+        len(grid.blocks) > 1 or block.reducer.sum(axis=1).max(initial=0) > 1
+        for grid in reduced.grids
+        for block in grid.blocks
+    )
+
+
+def _lists(grid: GridRecords, forest: Forest) -> str:
+    """The list of a cell's records, as SQL; cells with the same share one."""
+    numbers: dict[tuple[int, ...], int] = {}
+    of = [numbers.setdefault(grid.records_of(c), len(numbers)) for c in range(grid.grid.cells)]
+    lists = _constant([list(found) for found in numbers], "array<array<int>>")
+    return f"get({lists}, get({_constant(of, 'array<int>')}, {_cell(grid, forest)}))"
+
+
+def _constant(value: list[int | None] | list[int] | list[list[int]], kind: str) -> str:
+    # JSON is how Spark reads a long list of constants fastest.
+    return f"from_json('{json.dumps(value)}', '{kind}')"
+
+
+def _cell(grid: GridRecords, forest: Forest) -> str:
+    return f"CAST({cell_in(grid.grid, forest)} - {grid.grid.offset}L AS INT)"
+
+
+def _slice(reduced: Reduced, slices: Mapping[int, Slices]) -> str:
+    """The number of a record's slice, in the tree of its grid."""
+    if len(slices) == 1:
+        return names.slice_in(next(iter(slices)))
+    branches = " ".join(
+        f"WHEN {in_grids(names.CELL, [g for g in reduced.grids if g.tree == tree])} "
+        f"THEN {names.slice_in(tree)}"
+        for tree in slices
+    )
+    return f"CASE {branches} END"

@@ -1,0 +1,67 @@
+"""With fragments reduced to records, answers are still those of each query alone."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pyspark.sql import DataFrame, SparkSession
+
+from gingham import Loom
+from gingham.optimizer import optimize
+from gingham.plan.bound import BoundQuery
+from gingham.plan.forest import Forest, Plan
+from gingham.spark.fragments import met
+
+from .compare import assert_same
+from .queries import STREAM, TIME
+from .strategies import Case, cases, register_functions
+from .surprises import surprises
+
+_FIXTURES = [HealthCheck.function_scoped_fixture]
+
+
+@settings(max_examples=30, suppress_health_check=_FIXTURES)
+@given(case=cases(max_queries=6))
+def test_records_equal_the_reference(spark: SparkSession, case: Case):
+    _check(spark, case)
+
+
+def test_records_equal_the_reference_where_sql_surprises(spark: SparkSession):
+    _check(spark, surprises())
+
+
+@settings(max_examples=20, suppress_health_check=_FIXTURES)
+@given(case=cases(max_queries=5), data=st.data())
+def test_fragments_that_were_not_met_are_sent_as_they_are(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, case: Case, data: st.DataObject
+):
+    seed = data.draw(st.integers(0, 1_000), label="seed")
+    trees = data.draw(st.lists(st.integers(0, 2), min_size=5, max_size=5), label="trees")
+    most = data.draw(st.sampled_from([1_000_000, 0]), label="most on the driver")
+
+    def overlooked(enriched: DataFrame, forest: Forest) -> tuple[np.ndarray, np.ndarray]:
+        cells, rows = met(enriched, forest)
+        seen = np.random.default_rng(seed).random(len(cells)) < 0.5
+        return cells[seen], rows[seen]
+
+    def planted(stream: str, queries: Sequence[BoundQuery]) -> Plan:
+        return optimize(stream, queries, trees={q.name: trees[int(q.name[1:])] for q in queries})
+
+    monkeypatch.setattr("gingham.runtime.fragments.met", overlooked)
+    monkeypatch.setattr("gingham.loom.optimize", planted)
+    _check(spark, case, most)
+
+
+def _check(spark: SparkSession, case: Case, most: int = 1_000_000) -> None:
+    register_functions(spark)
+    loom = Loom(spark).stream(STREAM, case.dataframe(spark), time=TIME)
+    for name, (_, key) in case.tables.items():
+        loom.table(name, case.table_dataframe(spark, name), key=key)
+    for number, query in enumerate(case.queries):
+        loom.add(query, name=f"q{number}")
+    answers = loom.run(fragments=True, most_on_driver=most)
+    for name, query in zip(loom.queries, case.queries, strict=True):
+        assert_same(case.expected(query), answers.arrow(name).to_pylist(), query=query)
+    answers.release()
