@@ -144,7 +144,8 @@ class Elementwise(Monoid):
         bounds = np.empty(2 * len(low), dtype=np.int64)
         bounds[0::2], bounds[1::2] = low, high
         # One position more, so that a range may end at the end.
-        values = np.append(values, np.array([self.identity], dtype=values.dtype))
+        end = np.full((1, *values.shape[1:]), self.identity, dtype=values.dtype)
+        values = np.concatenate([values, end])
         with np.errstate(all="ignore"):
             merged = self.ufunc.reduceat(values, bounds)[::2]
         all_seen = bool(seen.all())

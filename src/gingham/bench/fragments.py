@@ -1,9 +1,9 @@
 """Fewer records than queries: the appendix of Huebsch et al. (SIGMOD 2007), and what lies beyond.
 
-    gingham bench fragments [--quick] [--json FILE] [--plot FILE]
+    gingham bench fragments [--quick] [--json FILE] [--plot FILE] [--rows N]
 
 All methods see the same matrices in the same run. A size is fragments x queries; times are those of
-the processor.
+the processor, but for what runs on Spark.
 """
 
 import json
@@ -16,10 +16,12 @@ from pathlib import Path
 from statistics import mean, stdev
 
 import numpy as np
+from pyspark.sql import SparkSession
 from rich.console import Console
 
 from gingham.algebra.fragments import METHODS, decompose, generate, planted_size
 from gingham.bench.fragment_figures import PAPER, draw
+from gingham.bench.fragments_on_spark import on_spark
 from gingham.bench.sections import Cell, Section, Target, as_json, show
 
 Sizes = Sequence[tuple[int, int]]
@@ -51,13 +53,15 @@ class Run:
 
 
 def run(
+    rows: int = 2_000_000,
     *,
     quick: bool = False,
     json_path: str | os.PathLike[str] | None = None,
     plot_path: str | os.PathLike[str] | None = "fragments.png",
+    spark: SparkSession | None = None,
     console: Console | None = None,
 ) -> list[Section]:
-    """Measure, print and draw; `quick` takes few gains and small sizes."""
+    """Measure, print and draw; `quick` takes few gains, small sizes and few rows."""
     console = console or Console()
     gains = (0.5, 0.8) if quick else GAINS
     parts: list[tuple[str, Callable[[], Section]]] = [
@@ -68,6 +72,9 @@ def run(
         ("hidden bases", partial(hidden, gains[1:] if quick else GAINS[::2], 1)),
         ("growth", partial(growth, (100,) if quick else (100, 250, 500, 1000, 1500))),
     ]
+    if spark is not None:
+        few = min(rows, 100_000) if quick else rows
+        parts.append(("on Spark", partial(on_spark, spark, few, quick=quick)))
     sections: list[Section] = []
     for name, measure in parts:
         with console.status(name):

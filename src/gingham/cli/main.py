@@ -12,7 +12,7 @@ from gingham.core.errors import GinghamError
 # Each is a module of gingham.bench with a function `run`.
 BENCHES = ("share", "stream", "endure", "fragments", "sketches")
 # These measure mathematics alone.
-WITHOUT_SPARK = ("fragments", "sketches")
+WITHOUT_SPARK = ("sketches",)
 
 _FILE = click.argument("file", type=click.Path(path_type=Path))
 

@@ -109,4 +109,5 @@ class _Rebuilt(GridShards):
         largest = max(abs(int(values.max())), abs(int(values.min())))
         if largest * int(np.abs(weights).sum()) > _LONGEST:
             values = values.astype(object)
-        return np.add.reduceat(values * times, shape.first) // divisor
+        weighted = values * times.reshape(-1, *(1,) * (values.ndim - 1))
+        return np.add.reduceat(weighted, shape.first) // divisor
