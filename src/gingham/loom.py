@@ -233,6 +233,7 @@ class Loom:
         allowed_lateness: str = "0 seconds",
         idle: str | None = None,
         most_on_driver: int = MOST_SHARDS_ON_DRIVER,
+        fragments: bool = False,
     ) -> Running:
         """Answer every query over streaming DataFrames, each stream read once.
 
@@ -243,7 +244,8 @@ class Loom:
         A window is answered once, when the watermark passes its end; with output_mode="update"
         whenever it changes; and again when rows come late, but not later than `allowed_lateness`.
         A stream without rows for as long as `idle` follows the clock on the wall. Groups that need
-        more than `most_on_driver` shards are kept and answered by the executors.
+        more than `most_on_driver` shards are kept and answered by the executors. With `fragments`
+        cells that no query tells apart are one shard; then nothing can be backfilled.
         """
         if self._running is not None and self._running.is_active:
             raise CatalogError("the loom is running", "it was started before", "running.stop()")
@@ -267,6 +269,7 @@ class Loom:
                 functools.partial(self._queries_of, name),
                 self._bind,
                 most_on_driver,
+                fragments,
             )
             files = opened.of(name, source.rows, time)
             streams[name] = start_stream(

@@ -54,6 +54,24 @@ def reduce_forest(forest: Forest, met: Index, cells: Cells) -> Reduced:
     return Reduced(tuple(grids), tuple(dict.fromkeys((*forest.columns, *counts))))
 
 
+def fold(forest: Forest, cells: Cells) -> dict[int, Index]:
+    """For each grid, by its number: the first cell of each cell's fragment, to stand for it.
+
+    No query of the forest tells these apart. Grids of which every cell is a fragment are left out.
+    """
+    folds: dict[int, Index] = {}
+    for grid in forest.grids:
+        queries = [query for query in forest.queries if forest.grid_of(query) is grid]
+        asked, present = _asked(grid, queries, cells)
+        sets = [*present.values(), *_union(asked.values()).sets.values()]
+        if sets:
+            _, fragment_of = _distinct(np.column_stack(sets))
+            _, first, number = np.unique(fragment_of, return_index=True, return_inverse=True)
+            if len(first) < grid.cells:
+                folds[grid.number] = first[number.ravel()]
+    return folds
+
+
 def _counts(block: Block) -> Iterator[str]:
     """Beside sums that are subtracted: how many rows and values there were."""
     if block.kind == "linear":

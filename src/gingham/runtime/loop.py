@@ -25,7 +25,10 @@ from gingham.finals.answer import Cells
 from gingham.finals.recode import recode
 from gingham.finals.shards import no_shards, shards_in
 from gingham.finals.windows import NEVER
+from gingham.optimizer.decompose import fold
 from gingham.plan.bound import BoundQuery
+from gingham.plan.forest import Forest
+from gingham.plan.layout import Index
 from gingham.runtime.clock import Marks, Timing, may_close
 from gingham.runtime.delivery import Delivery
 from gingham.runtime.epoch import NO_EPOCH, Epoch
@@ -61,6 +64,7 @@ class Job:
     queries: Callable[[], Sequence[BoundQuery]]  # those that are registered at this moment
     bind: Bind
     most: int  # shards that the driver holds; grids with more stay with the executors
+    fragments: bool = False  # are cells that no query tells apart one shard?
 
 
 class StreamLoop:
@@ -86,6 +90,7 @@ class StreamLoop:
         self._stored = -1  # the last epoch that is in the log
         self._few = False
         self._cells = Cells()
+        self._folded: tuple[Forest | None, Mapping[int, Index]] = None, {}
         self._quarantine: dict[str, str] = {}  # queries that brought a batch down, by their text
         self._lock = threading.RLock()  # a listener may ask for the progress
         self._tally = Tally(job.stream)
@@ -203,7 +208,7 @@ class StreamLoop:
         for name in self._quarantine.keys() - {q.name for q in registered}:
             del self._quarantine[name]
         wanted = [q for q in registered if self._quarantine.get(q.name) != q.query.text]
-        epoch = self._epoch.next(self._job.stream, wanted, before.latest, self._floors(before))
+        epoch = self._next(wanted, before)
         if epoch.forest is None or epoch is not self._epoch or len(self._state) <= self._job.most:
             return epoch
         near = {
@@ -229,6 +234,7 @@ class StreamLoop:
                 few=self._few,
                 far=epoch.far,
                 most=job.most,
+                folds=self._folds(epoch),
             )
         except TooManyShardsError as found:
             return self._collect(df, epoch.moved_away(found.grids), before)
@@ -241,8 +247,23 @@ class StreamLoop:
                 self._quarantine[query.name] = query.query.text
                 self._tally.query(query.name).error = str(found)
             rest = [q for q in epoch.queries if not q.fragile]
-            sturdy = self._epoch.next(job.stream, rest, before.latest, self._floors(before))
-            return self._collect(df, sturdy, before)
+            return self._collect(df, self._next(rest, before), before)
+
+    def _folds(self, epoch: Epoch) -> Mapping[int, Index]:
+        if not self._job.fragments or epoch.forest is None:
+            return {}
+        if self._folded[0] is not epoch.forest:
+            self._folded = epoch.forest, fold(epoch.forest, Cells())
+        return self._folded[1]
+
+    def _next(self, queries: Sequence[BoundQuery], before: Marks) -> Epoch:
+        """The epoch with these queries."""
+        floors = self._floors(before)
+        epoch = self._epoch.next(self._job.stream, queries, before.latest, floors)
+        if not self._job.fragments or not epoch.ages:
+            return epoch
+        # Cells that nobody tells apart are one shard: no newcomer can be answered from it.
+        return replace(epoch, number=epoch.number + (epoch is self._epoch), ages={})
 
     @property
     def _near(self) -> tuple[int, int | None] | None:

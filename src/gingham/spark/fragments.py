@@ -7,7 +7,6 @@ it computes the partials of fragments and merges them into records; only records
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 
 import numpy as np
@@ -21,7 +20,7 @@ from gingham.plan.records import GridRecords, Reduced
 from gingham.plan.slices import Slices
 from gingham.spark.draft import Draft
 from gingham.spark.search import intervals, place, searches, values
-from gingham.spark.shards import cell_in, coded_by, fits_in_one, grouped, in_grids, placed
+from gingham.spark.shards import cell_in, coded_by, constant, fits_in_one, grouped, in_grids, placed
 
 Index = npt.NDArray[np.int64]
 
@@ -63,7 +62,7 @@ def _each(forest: Forest, reduced: Reduced) -> str:
     if not _several(reduced):
         [grid] = reduced.grids
         numbers = [next(iter(grid.records_of(cell)), None) for cell in range(grid.grid.cells)]
-        return f"get({_constant(numbers, 'array<int>')}, {_cell(grid, forest)})"
+        return f"get({constant(numbers, 'array<int>')}, {_cell(grid, forest)})"
     each = [_lists(grid, forest) for grid in reduced.grids]
     return f"explode(concat({', '.join(each)}))"
 
@@ -81,13 +80,8 @@ def _lists(grid: GridRecords, forest: Forest) -> str:
     """The list of a cell's records, as SQL; cells with the same share one."""
     numbers: dict[tuple[int, ...], int] = {}
     of = [numbers.setdefault(grid.records_of(c), len(numbers)) for c in range(grid.grid.cells)]
-    lists = _constant([list(found) for found in numbers], "array<array<int>>")
-    return f"get({lists}, get({_constant(of, 'array<int>')}, {_cell(grid, forest)}))"
-
-
-def _constant(value: list[int | None] | list[int] | list[list[int]], kind: str) -> str:
-    # JSON is how Spark reads a long list of constants fastest.
-    return f"from_json('{json.dumps(value)}', '{kind}')"
+    lists = constant([list(found) for found in numbers], "array<array<int>>")
+    return f"get({lists}, get({constant(of, 'array<int>')}, {_cell(grid, forest)}))"
 
 
 def _cell(grid: GridRecords, forest: Forest) -> str:

@@ -12,7 +12,7 @@ from gingham.core import names
 from gingham.core.names import quoted
 from gingham.logical.domain import INTEGER
 from gingham.plan.forest import Forest, Grid
-from gingham.plan.layout import Layout, Numbers
+from gingham.plan.layout import Index, Layout, Numbers
 from gingham.plan.slices import Horizon, Periodic, Slices
 from gingham.spark.alone import micros
 from gingham.spark.draft import Draft
@@ -29,14 +29,18 @@ def shards(
     time: str,
     *,
     watched: Mapping[str, str] | None = None,
+    folds: Mapping[int, Index] | None = None,
 ) -> DataFrame:
     """One row per slice, cell and group: `__code`, `__key_0`, ..., `__partial_0`, ...
 
     `watched` are more aggregates of every shard, by name. They also count the rows without a time,
     whose slice is NULL; otherwise such rows are left out, as Spark leaves them out of all windows.
+
+    `folds` tell, for some grids by their numbers, the cell that each cell is taken for.
     """
     rows = enriched if watched else enriched.where(f"{quoted(time)} IS NOT NULL")
-    return grouped(code(rows, forest, slices, time), forest.keys, forest, slices, watched)
+    coded = code(rows, forest, slices, time, folds or {})
+    return grouped(coded, forest.keys, forest, slices, watched)
 
 
 def grouped(
@@ -55,9 +59,15 @@ def grouped(
     return draft.select(*by, *partials).made(group_by=", ".join(by))
 
 
-def code(rows: DataFrame, forest: Forest, slices: Mapping[int, Slices], time: str) -> Draft:
+def code(
+    rows: DataFrame,
+    forest: Forest,
+    slices: Mapping[int, Slices],
+    time: str,
+    folds: Mapping[int, Index],
+) -> Draft:
     """Every row once per grid, with the number of its slice and its cell."""
-    draft = _each_grid(placed(rows, forest, slices, time), forest, slices)
+    draft = _each_grid(placed(rows, forest, slices, time), forest, slices, folds)
     return coded_by(draft, forest.keys, forest, cell_of(forest, slices))
 
 
@@ -80,9 +90,14 @@ def coded_by(draft: Draft, keys: Sequence[str], layout: Layout, cell: str) -> Dr
     return draft.select(f"* EXCEPT ({', '.join(named.values())})", *of_grids)
 
 
-def _each_grid(draft: Draft, forest: Forest, slices: Mapping[int, Slices]) -> Draft:
+def _each_grid(
+    draft: Draft, forest: Forest, slices: Mapping[int, Slices], folds: Mapping[int, Index]
+) -> Draft:
     """Every row once per grid: `__code`, or `__slice` and `__cell`."""
-    cells = [(names.slice_in(grid.tree), cell_in(grid, forest)) for grid in forest.grids]
+    cells = [
+        (names.slice_in(grid.tree), _folded(grid, forest, folds.get(grid.number)))
+        for grid in forest.grids
+    ]
     if fits_in_one(forest, slices):
         codes = [f"{number} * {forest.cells}L + {cell}" for number, cell in cells]
         each = f"explode(array({', '.join(codes)}))" if len(codes) > 1 else codes[0]
@@ -120,7 +135,7 @@ def located_in_spark(made: DataFrame, forest: Forest, slices: Mapping[int, Slice
 
 def _start_of(slices: Slices) -> str:
     """Where the slice with number `__number` begins, as SQL."""
-    edges = f"from_json('{json.dumps(list(slices.edges))}', 'array<bigint>')"
+    edges = constant(slices.edges, "array<bigint>")
     match slices:
         case Periodic(period, found):
             count = len(found)
@@ -171,8 +186,7 @@ def _place(
     if panes <= _LISTED_PANES:
         starts = np.arange(first, last, pane, dtype=np.int64)
         places = np.searchsorted(np.asarray(edges), starts, side="right")
-        # JSON is how Spark reads a long list of constants fastest.
-        table = f"from_json('{json.dumps(places.tolist())}', 'array<int>')"
+        table = constant(places.tolist(), "array<int>")
         inside = f"{value} >= {first}L AND {value} < {last}L"
         number = f"CAST(({value} - {first}L) DIV {pane}L AS INT)"
         return draft, f"IF({inside}, get({table}, {number}), NULL)"
@@ -193,6 +207,19 @@ def cell_in(grid: Grid, forest: Forest) -> str:
     for axis in grid.axes:
         number = f"({number}) * {axis.size}L + {names.interval(forest.axes.index(axis))}"
     return f"{number} + {grid.offset}L"
+
+
+def _folded(grid: Grid, forest: Forest, fold: Index | None) -> str:
+    cell = cell_in(grid, forest)
+    if fold is None:
+        return cell
+    within = f"CAST({cell} - {grid.offset}L AS INT)"
+    return f"{grid.offset}L + get({constant(fold.tolist(), 'array<int>')}, {within})"
+
+
+def constant(value: Sequence[object], kind: str) -> str:
+    """A list as SQL: JSON is how Spark reads a long list of constants fastest."""
+    return f"from_json('{json.dumps(value)}', '{kind}')"
 
 
 def _key_in_grids(layout: Layout, key: str, name: str, cell: str) -> str:
