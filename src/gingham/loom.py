@@ -203,12 +203,12 @@ class Loom:
         return f"epoch {epoch.number} of\n{explain(epoch.plan)}"
 
     def run(
-        self, *, most_on_driver: int = MOST_SHARDS_ON_DRIVER, fragments: Fragments = "auto"
+        self, *, most_on_driver: int = MOST_SHARDS_ON_DRIVER, fragments: Fragments = False
     ) -> Answers:
         """Answer every query over static DataFrames, each stream in one pass.
 
         With `fragments` what is shuffled are fewer records than there are queries, at the price of
-        a look at which fragments there are; "auto" decides by cost.
+        a job before it that sees which fragments there are; "auto" decides by cost.
         """
         streams = sorted({q.query.stream for q in self._queries.values()})
         for stream in streams:
