@@ -14,7 +14,7 @@ CALLS = {
     "bloom": "bitmap_construct_agg(bitmap_bit_position(hash(name)))",
     "any_of": "bitmap_or_agg(bits)",
     "all_of": "bitmap_and_agg(bits)",
-    "counters": "count_min_sketch(name, 0.5, 0.9, 7)",
+    "counters": "count_min_sketch(name, 0.5D, 0.9D, 7)",
 }
 # No parts of two queries are the same, and none of them is all there is.
 WHERE = ("part < 3", "part IN (1, 3)", "part <> 2", "part > 0", "part IN (0, 2)")
@@ -60,7 +60,7 @@ def test_it_is_what_spark_answers_alone(loom: Loom, call: str, fragments: bool):
     ("call", "why"),
     [
         ("max_by(x, x, part)", "not a number|NON_FOLDABLE|foldable"),
-        ("count_min_sketch(name, 0.5, 0.9)", "without a seed"),
+        ("count_min_sketch(name, 0.5D, 0.9D)", "without a seed"),
         ("bitmap_construct_agg(part)", "beyond the bitmap"),
     ],
 )

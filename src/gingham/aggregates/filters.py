@@ -142,7 +142,7 @@ class CountMin(Aggregate):
             raise QueryError(
                 f"{self.call.sql} cannot be shared",
                 "without a seed Spark takes another one each time, and counters do not match",
-                "count_min_sketch(x, 0.01, 0.95, 1)",
+                "count_min_sketch(x, 0.01D, 0.95D, 1)",
             )
         error, confidence, seed = (self._number(text) for text in self.call.arguments[1:])
         depth = math.ceil(-math.log1p(-confidence) / math.log(2))
@@ -154,7 +154,7 @@ class CountMin(Aggregate):
             raise QueryError(
                 f"{self.call.sql}: {text} is not a number",
                 "error, confidence and seed decide the sketch, so they must be known beforehand",
-                "literals, for example count_min_sketch(x, 0.01, 0.95, 1)",
+                "literals, for example count_min_sketch(x, 0.01D, 0.95D, 1)",
             )
         return float(found[1])
 

@@ -53,12 +53,14 @@ def on_spark(spark: SparkSession, rows: int, *, quick: bool) -> Section:
         forest = loom.plan().forest
         reduced = choose(forest, source, fragments=True)
         assert reduced is not None
+        for name in loom.queries[:5]:
+            loom.alone(name).toArrow()  # to warm up
         found = _measure(spark, make.__name__, _ways(loom, source))
         source.unpersist()
         queries, records = len(loom.queries), sum(grid.size for grid in reduced.grids)
         alone = found[0].shuffled
         table += [_row(one, alone) for one in found]
-        numbers += [{"queries": queries, "k": records, **asdict(one)} for one in found]
+        numbers += [asdict(one) | {"queries": queries, "k": records} for one in found]
         targets += _targets(make.__name__, found, (queries - records) / queries)
         table[-1][0] = f"q = {queries}, k = {records}"
     return Section(
@@ -78,7 +80,7 @@ def _measure(
     found: list[Measured] = []
     for way, work in ways.items():
         if way != ALONE:
-            work()  # once to warm up; the many queries of their own warm each other
+            work()  # to warm up
         answers, what = shuffled(spark, work)
         expected = expected or answers
         right = all(_same(answers[query], table) for query, table in expected.items())

@@ -32,7 +32,8 @@ def shuffled(spark: SparkSession, work: Callable[[], T]) -> tuple[T, Shuffled]:
         seconds = time.perf_counter() - start
         context.setJobGroup("", "")
     # Metrics of a stage are in no public API but that of the web interface, which reads this store.
-    scala: Any = context._jsc.sc()  # noqa: SLF001
+    java: Any = context._jsc  # noqa: SLF001
+    scala = java.sc()
     scala.listenerBus().waitUntilEmpty()
     store, tracker = scala.statusStore(), context.statusTracker()
     jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(group)]

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from gingham.aggregates import Partial, State
 from gingham.aggregates.counts import ADD_INTEGERS, counted
+from gingham.aggregates.monoid import Array
 from gingham.finals.shards import GridShards, Rolled, ShardTable, located
 from gingham.plan.forest import Forest, Grid
 from gingham.plan.layout import Layout, Numbers
@@ -101,9 +102,7 @@ class _Rebuilt(GridShards):
             seen = self._total(witness, shape, weights, divisor) > 0
         return Rolled(shape.places, shape.kept, shape.first, State((values, seen)))
 
-    def _total(
-        self, partial: Partial, shape: Rolled, weights: Index, divisor: int
-    ) -> npt.NDArray[np.int64 | np.object_]:
+    def _total(self, partial: Partial, shape: Rolled, weights: Index, divisor: int) -> Array:
         values = self.state(partial).arrays[0][shape.kept]
         times = weights[self.cells[shape.kept]]
         largest = max(abs(int(values.max())), abs(int(values.min())))

@@ -8,7 +8,7 @@ records     x   y   xy         a goes into x, b into y, c into both
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 import numpy as np
@@ -87,7 +87,7 @@ def _blocks(
     known: dict[tuple[Capability, frozenset[bytes]], Block] = {}
     options: list[list[Block]] = []
     for served in _options(tuple(asked)):
-        wanted = {
+        wanted: dict[Capability, _Asked] = {
             kind: _union(asked[capability] for capability in capabilities)
             for kind, capabilities in served.items()
         }
@@ -99,8 +99,8 @@ def _blocks(
         for kind, one in wanted.items():
             name = kind, frozenset(one.sets)
             if name not in known:
-                known[name] = _block(kind, one, grid.cells, met)
-            blocks.append(known[name])
+                known[name] = _block(kind, one.sets, grid.cells, met)
+            blocks.append(replace(known[name], partials=frozenset(one.partials)))
         options.append(sorted(blocks, key=lambda block: _ORDER.index(block.kind)))
     return tuple(min(options, key=lambda blocks: (sum(b.size for b in blocks), len(blocks))))
 
@@ -109,16 +109,18 @@ def _options(
     asked: tuple[Capability, ...],
 ) -> Iterator[Mapping[Capability, tuple[Capability, ...]]]:
     """Which capabilities each kind of decomposition serves; a general one serves all."""
-    special = [capability for capability in asked if capability != "general"]
+    special: list[Capability] = [capability for capability in asked if capability != "general"]
     for count in range(len(special), -1, -1):
         for apart in combinations(special, count):
-            rest = tuple(capability for capability in asked if capability not in apart)
-            if not rest:
-                yield {capability: (capability,) for capability in apart}
-            elif len(rest) > 1 or rest == ("general",):
-                yield {**{capability: (capability,) for capability in apart}, "general": rest}
-    if not asked:
-        yield {"idempotent": ()}  # only whether there are rows
+            served: dict[Capability, tuple[Capability, ...]] = {one: (one,) for one in apart}
+            rest: tuple[Capability, ...] = tuple(one for one in asked if one not in apart)
+            # One that can do more is not served by a general decomposition of its own.
+            if len(rest) > 1 or rest == ("general",):
+                served["general"] = rest
+            elif rest:
+                continue
+            # Without partials the only question is whether there are rows.
+            yield served or {"idempotent": ()}
 
 
 def _asked(
@@ -153,23 +155,22 @@ def _union(parts: Iterable[_Asked]) -> _Asked:
     return union
 
 
-def _block(kind: Capability, asked: _Asked, cells: int, met: Index) -> Block:
+def _block(kind: Capability, sets: Sets, cells: int, met: Index) -> Block:
     """Decompose the fragments that were met."""
-    sets = asked.sets.values()
-    inside = np.column_stack([*sets]) if sets else np.zeros((cells, 0), dtype=bool)
+    inside = np.column_stack([*sets.values()]) if sets else np.zeros((cells, 0), dtype=bool)
     fragments, fragment_of = _distinct(inside)
     places = np.unique(fragment_of[met])
     places = places[places >= 0]
     here = np.zeros(len(fragments), dtype=bool)
     here[places] = True
-    columns = {name: place for place, name in enumerate(asked.sets)}
+    columns = {name: place for place, name in enumerate(sets)}
     known = fragments[places]
     kind, own, numerators, denominators = _decomposed(kind, known)
     reducer = np.zeros((len(fragments), own.shape[1]), dtype=bool)
     reducer[places] = own
     return Block(
         kind,
-        frozenset(asked.partials),
+        frozenset[Partial](),
         columns,
         fragments,
         fragment_of,

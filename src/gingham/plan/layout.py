@@ -25,12 +25,10 @@ class Numbers(Protocol):
 
 
 class Layout(Protocol):
-    """The numbers of all grids, and the aggregate expressions of every shard."""
+    """The numbers of all grids."""
 
     @property
     def grids(self) -> Sequence[Numbers]: ...
-    @property
-    def columns(self) -> tuple[str, ...]: ...
     @property
     def cells(self) -> int: ...
 

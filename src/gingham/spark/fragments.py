@@ -50,11 +50,13 @@ def records(
         # Rows of no condition are not sent.
         draft = Draft(draft.made().where(f"{names.CELL} IS NOT NULL"))
     number = _slice(reduced, slices)
-    if fits_in_one(reduced, slices):
+    one = fits_in_one(reduced, slices)
+    if one:
         draft = draft.plus(f"{number} * {reduced.cells}L + {names.CELL} AS {names.CODE}")
     else:
         draft = draft.plus(f"{number} AS {names.SLICE}")
-    return grouped(coded_by(draft, forest.keys, reduced, names.CELL), forest.keys, reduced, slices)
+    coded = coded_by(draft, forest.keys, reduced, names.CELL)
+    return grouped(coded, len(forest.keys), reduced.columns, {}, one=one)
 
 
 def _each(forest: Forest, reduced: Reduced) -> str:

@@ -40,23 +40,20 @@ def shards(
     """
     rows = enriched if watched else enriched.where(f"{quoted(time)} IS NOT NULL")
     coded = code(rows, forest, slices, time, folds or {})
-    return grouped(coded, forest.keys, forest, slices, watched)
+    one = fits_in_one(forest, slices)
+    return grouped(coded, len(forest.keys), forest.columns, watched or {}, one=one)
 
 
 def grouped(
-    draft: Draft,
-    keys: Sequence[str],
-    layout: Layout,
-    slices: Mapping[int, Slices],
-    watched: Mapping[str, str] | None = None,
+    coded: Draft, keys: int, columns: Sequence[str], watched: Mapping[str, str], *, one: bool
 ) -> DataFrame:
-    """Group coded rows by their number and keys."""
-    numbers = [names.CODE] if fits_in_one(layout, slices) else [names.SLICE, names.CELL]
-    by = [*numbers, *(names.key(i) for i in range(len(keys)))]
-    partials = [f"{c} AS {names.partial(i)}" for i, c in enumerate(layout.columns)]
-    partials += [f"{sql} AS {name}" for name, sql in (watched or {}).items()]
+    """Group coded rows by their number and so many keys; `one` number, or slice and cell."""
+    numbers = [names.CODE] if one else [names.SLICE, names.CELL]
+    by = [*numbers, *(names.key(i) for i in range(keys))]
+    partials = [f"{c} AS {names.partial(i)}" for i, c in enumerate(columns)]
+    partials += [f"{sql} AS {name}" for name, sql in watched.items()]
     # Without partials every query only asks which groups there are.
-    return draft.select(*by, *partials).made(group_by=", ".join(by))
+    return coded.select(*by, *partials).made(group_by=", ".join(by))
 
 
 def code(

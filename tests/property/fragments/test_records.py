@@ -1,6 +1,6 @@
 """Answers from records are the answers from shards, whatever was met when records were chosen."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,14 +14,13 @@ from gingham.core import names
 from gingham.finals.answer import Cells, answer
 from gingham.finals.records import RecordTable
 from gingham.finals.shards import ShardTable
-from gingham.logical.domain import INTEGER
+from gingham.logical.domain import END, INTEGER, START
 from gingham.logical.predicate import Attribute, Axis, Or, Span
 from gingham.logical.query import Query
 from gingham.logical.window import Window
 from gingham.optimizer.decompose import reduce_forest
 from gingham.plan.bound import BoundQuery, Condition, Reading
 from gingham.plan.forest import Forest, Grid
-from gingham.plan.layout import Layout
 
 CELLS = 6  # of one attribute: below 0, 0, 1, ..., above
 AXIS = Axis(Attribute("x", INTEGER), tuple(range(CELLS - 1)))
@@ -88,8 +87,8 @@ def test_records_answer_what_shards_answer(rows, sets, calls, met, own):
         queries[0] = replace(queries[0], readings=filtered)
     forest = Forest(tuple(queries), (GRID,), (0,) * len(queries))
     reduced = reduce_forest(forest, np.array(sorted(met), dtype=np.int64), Cells())
-    shards = ShardTable(_collected(rows, forest, lambda cell: [cell]), forest)
-    sent = _collected(rows, reduced, reduced.grids[0].records_of)
+    shards = ShardTable(_collected(rows, forest.columns, lambda cell: [cell]), forest)
+    sent = _collected(rows, reduced.columns, reduced.grids[0].records_of)
     records = RecordTable(sent, forest, reduced)
     for query in queries:
         assert _rows(answer(query, records, Cells())) == _rows(answer(query, shards, Cells()))
@@ -144,14 +143,9 @@ def _query(name: str, cells: Iterable[int], calls: list[str]) -> BoundQuery:
 
 
 def _condition(cells: Iterable[int]) -> Condition:
-    bounds = [None, *AXIS.cuts, None]
-    spans = [_span(bounds[cell], bounds[cell + 1]) for cell in sorted(cells)]
+    bounds = [START, *AXIS.cuts, END]
+    spans = [Span(AXIS.attribute, bounds[c], bounds[c + 1]) for c in sorted(cells)]
     return Condition(Or(tuple(spans)), f"x in {sorted(cells)}")
-
-
-def _span(low: int | None, high: int | None) -> Span:
-    given = {name: bound for name, bound in (("low", low), ("high", high)) if bound is not None}
-    return Span(AXIS.attribute, **given)
 
 
 def _aggregate(call: str) -> Aggregate:
@@ -164,7 +158,7 @@ def _aggregate(call: str) -> Aggregate:
 
 
 def _collected(
-    rows: list[Row], layout: Layout, numbers: Callable[[int], Iterable[int]]
+    rows: list[Row], computed: Sequence[str], numbers: Callable[[int], Iterable[int]]
 ) -> pa.Table:
     """What Spark would collect: the rows grouped by instant, number and key."""
     groups: dict[tuple[int, int, str], list[int | None]] = {}
@@ -176,7 +170,7 @@ def _collected(
         names.CELL: pa.array([group[1] for group in groups], pa.int64()),
         names.key(0): pa.array([group[2] for group in groups], pa.string()),
     }
-    for place, column in enumerate(layout.columns):
+    for place, column in enumerate(computed):
         kind = pa.decimal128(38, 0) if column == "sum(v)" else pa.int64()
         values = [COMPUTED[column](found) for found in groups.values()]
         columns[names.partial(place)] = pa.array(values, kind)
