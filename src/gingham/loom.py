@@ -344,8 +344,11 @@ class Loom:
             )
         except (PySparkException, Py4JError) as error:
             if self._reduced.pop(stream, None) is not None:
-                # A record may overflow where none of the queries that need parts of it would.
-                return self._run_stream(stream, queries, most_on_driver, fragments=False)
+                # A record whose sum overflows brings down queries that never read it.
+                again = self._run_stream(stream, queries, most_on_driver, fragments=False)
+                notice = f"{stream}: sent as shards, for with records {failed_job(error).why}"
+                again.statistics = replace(again.statistics, fragments=(notice,))
+                return again
             fragile = [q for q in queries if q.fragile]
             if not fragile:
                 raise failed_job(error) from error
