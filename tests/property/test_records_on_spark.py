@@ -1,6 +1,6 @@
 """With fragments reduced to records, answers are still those of each query alone."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pytest
@@ -12,6 +12,7 @@ from gingham import Loom
 from gingham.optimizer import optimize
 from gingham.plan.bound import BoundQuery
 from gingham.plan.forest import Forest, Plan
+from gingham.plan.layout import Index
 from gingham.spark.fragments import met
 
 from .compare import assert_same
@@ -41,10 +42,9 @@ def test_fragments_that_were_not_met_are_sent_as_they_are(
     trees = data.draw(st.lists(st.integers(0, 2), min_size=5, max_size=5), label="trees")
     most = data.draw(st.sampled_from([1_000_000, 0]), label="most on the driver")
 
-    def overlooked(enriched: DataFrame, forest: Forest) -> tuple[np.ndarray, np.ndarray]:
-        cells, rows = met(enriched, forest)
-        seen = np.random.default_rng(seed).random(len(cells)) < 0.5
-        return cells[seen], rows[seen]
+    def overlooked(enriched: DataFrame, forest: Forest, folds: Mapping[int, Index]) -> Index:
+        cells = met(enriched, forest, folds)
+        return cells[np.random.default_rng(seed).random(len(cells)) < 0.5]
 
     def planted(stream: str, queries: Sequence[BoundQuery]) -> Plan:
         return optimize(stream, queries, trees={q.name: trees[int(q.name[1:])] for q in queries})

@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame
 from gingham.core.errors import FragmentError
 from gingham.finals.answer import Cells
 from gingham.optimizer.cost import Cost
-from gingham.optimizer.decompose import reduce_forest
+from gingham.optimizer.decompose import fold, reduce_forest
 from gingham.plan.forest import Forest
 from gingham.plan.records import Reduced
 from gingham.spark.fragments import met
@@ -36,9 +36,10 @@ def choose(forest: Forest, enriched: DataFrame, fragments: Fragments) -> Reduced
         )
     if fragments is False or (fragments == "auto" and not _promising(forest, Cost())):
         return None
-    cells, rows = met(enriched, forest)
-    reduced = reduce_forest(forest, cells, Cells())
-    if fragments == "auto" and not _cheaper(forest, reduced, cells, rows):
+    cells = Cells()
+    seen = met(enriched, forest, fold(forest, cells))
+    reduced = reduce_forest(forest, seen, cells)
+    if fragments == "auto" and not _cheaper(forest, reduced, seen, Cost()):
         return None
     return reduced
 
@@ -47,23 +48,19 @@ def _promising(forest: Forest, cost: Cost) -> bool:
     """Whether as many records as queries, with no row in two of them, would save anything."""
     looked = _JOB + cost.rows * cost.row_in_grid * len(forest.grids)
     saved = sum(
-        cost.grid(grid.cells, len(grid.keys))
-        - cost.grid(forest.placement.count(place), len(grid.keys))
+        cost.grid(grid.cells, len(grid.keys)) - cost.grid(queries, len(grid.keys))
         for place, grid in enumerate(forest.grids)
+        for queries in [forest.placement.count(place)]
     )
     return saved > looked
 
 
-def _cheaper(forest: Forest, reduced: Reduced, cells: Index, rows: Index) -> bool:
-    """Whether records are cheaper than shards, now that rows and fragments are known."""
-    total = 0.0
+def _cheaper(forest: Forest, reduced: Reduced, seen: Index, cost: Cost) -> bool:
+    """Whether records are cheaper than shards, now that fragments are known."""
+    saved = 0.0
     for grid, records in zip(forest.grids, reduced.grids, strict=True):
-        own = (cells >= grid.offset) & (cells < grid.offset + grid.cells)
-        cost = Cost(rows=float(rows[own].sum()))
-        sent = sum(
-            int(count) * len(records.records_of(int(cell)))
-            for cell, count in zip(cells[own] - grid.offset, rows[own], strict=True)
-        )
-        total += cost.grid(int(own.sum()), len(grid.keys))
-        total -= cost.grid(records.size, len(grid.keys)) + (sent - cost.rows) * cost.row_in_grid
-    return total > 0
+        own = seen[(seen >= grid.offset) & (seen < grid.offset + grid.cells)] - grid.offset
+        sent = sum(len(records.records_of(cell)) for cell in own) / max(1, len(own))
+        saved += cost.grid(grid.cells, len(grid.keys)) - cost.grid(records.size, len(grid.keys))
+        saved -= (sent - 1) * cost.rows * cost.row_in_grid
+    return saved > 0

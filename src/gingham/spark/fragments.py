@@ -20,20 +20,30 @@ from gingham.plan.records import GridRecords, Reduced
 from gingham.plan.slices import Slices
 from gingham.spark.draft import Draft
 from gingham.spark.search import intervals, place, searches, values
-from gingham.spark.shards import cell_in, coded_by, constant, fits_in_one, grouped, in_grids, placed
+from gingham.spark.shards import (
+    cell_in,
+    coded_by,
+    constant,
+    fits_in_one,
+    folded,
+    grouped,
+    in_grids,
+    placed,
+)
 
 Index = npt.NDArray[np.int64]
 
 
-def met(enriched: DataFrame, forest: Forest) -> tuple[Index, Index]:
-    """The cells that rows fall into, and how many rows: the union of what all partitions see."""
+def met(enriched: DataFrame, forest: Forest, folds: Mapping[int, Index]) -> Index:
+    """The cells that rows fall into, those that are folded once: what all partitions see.
+
+    Each partition sends one record, with a set of cells for every grid.
+    """
     axes = forest.axes
     draft = place(Draft(enriched).plus(*values(axes)), searches(axes)).plus(*intervals(axes))
-    cells = ", ".join(cell_in(grid, forest) for grid in forest.grids)
-    each = draft.plus(f"explode(array({cells})) AS {names.CELL}")
-    counted = each.select(names.CELL, f"count(1) AS {names.ROWS}").made(group_by=names.CELL)
-    table = counted.toArrow()
-    return table[names.CELL].to_numpy(), table[names.ROWS].to_numpy()
+    cells = [f"collect_set({folded(g, forest, folds.get(g.number))})" for g in forest.grids]
+    [row] = draft.select(f"concat({', '.join(cells)}) AS {names.CELL}").made().collect()
+    return np.sort(np.array(row[names.CELL], dtype=np.int64))
 
 
 def records(
@@ -45,10 +55,9 @@ def records(
 ) -> DataFrame:
     """One row per slice, record and group: `__code`, `__key_0`, ..., `__partial_0`, ..."""
     rows = enriched.where(f"{quoted(time)} IS NOT NULL")
-    draft = placed(rows, forest, slices, time).plus(f"{_each(forest, reduced)} AS {names.CELL}")
-    if not _several(reduced):
-        # Rows of no condition are not sent.
-        draft = Draft(draft.made().where(f"{names.CELL} IS NOT NULL"))
+    each = ", ".join(_lists(grid, forest) for grid in reduced.grids)
+    # A row of no condition has an empty list: it is not sent.
+    draft = placed(rows, forest, slices, time).plus(f"explode(concat({each})) AS {names.CELL}")
     number = _slice(reduced, slices)
     one = fits_in_one(reduced, slices)
     if one:
@@ -59,35 +68,13 @@ def records(
     return grouped(coded, len(forest.keys), reduced.columns, {}, one=one)
 
 
-def _each(forest: Forest, reduced: Reduced) -> str:
-    """The records of a row, as SQL: a number or NULL, or several numbers."""
-    if not _several(reduced):
-        [grid] = reduced.grids
-        numbers = [next(iter(grid.records_of(cell)), None) for cell in range(grid.grid.cells)]
-        return f"get({constant(numbers, 'array<int>')}, {_cell(grid, forest)})"
-    each = [_lists(grid, forest) for grid in reduced.grids]
-    return f"explode(concat({', '.join(each)}))"
-
-
-def _several(reduced: Reduced) -> bool:
-    """Whether a row may go into more than one record."""
-    return len(reduced.grids) > 1 or any(
-        len(grid.blocks) > 1 or block.reducer.sum(axis=1).max(initial=0) > 1
-        for grid in reduced.grids
-        for block in grid.blocks
-    )
-
-
 def _lists(grid: GridRecords, forest: Forest) -> str:
     """The list of a cell's records, as SQL; cells with the same share one."""
     numbers: dict[tuple[int, ...], int] = {}
     of = [numbers.setdefault(grid.records_of(c), len(numbers)) for c in range(grid.grid.cells)]
     lists = constant([list(found) for found in numbers], "array<array<int>>")
-    return f"get({lists}, get({constant(of, 'array<int>')}, {_cell(grid, forest)}))"
-
-
-def _cell(grid: GridRecords, forest: Forest) -> str:
-    return f"CAST({cell_in(grid.grid, forest)} - {grid.grid.offset}L AS INT)"
+    cell = f"CAST({cell_in(grid.grid, forest)} - {grid.grid.offset}L AS INT)"
+    return f"get({lists}, get({constant(of, 'array<int>')}, {cell}))"
 
 
 def _slice(reduced: Reduced, slices: Mapping[int, Slices]) -> str:

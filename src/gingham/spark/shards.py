@@ -92,7 +92,7 @@ def _each_grid(
 ) -> Draft:
     """Every row once per grid: `__code`, or `__slice` and `__cell`."""
     cells = [
-        (names.slice_in(grid.tree), _folded(grid, forest, folds.get(grid.number)))
+        (names.slice_in(grid.tree), folded(grid, forest, folds.get(grid.number)))
         for grid in forest.grids
     ]
     if fits_in_one(forest, slices):
@@ -206,7 +206,8 @@ def cell_in(grid: Grid, forest: Forest) -> str:
     return f"{number} + {grid.offset}L"
 
 
-def _folded(grid: Grid, forest: Forest, fold: Index | None) -> str:
+def folded(grid: Grid, forest: Forest, fold: Index | None) -> str:
+    """The number of the cell that a row's cell is taken for, as SQL."""
     cell = cell_in(grid, forest)
     if fold is None:
         return cell
