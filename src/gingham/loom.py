@@ -198,7 +198,11 @@ class Loom:
         epoch = self._running.epochs.get(stream) if self._running is not None else None
         if epoch is None or epoch.plan is None:
             reduced = self._reduced.get(stream)
-            sent = [] if reduced is None else [f"  sent: {line}" for line in reduced.notices]
+            sent = (
+                []
+                if reduced is None
+                else [f"  the last run sent {line}" for line in reduced.notices]
+            )
             return "\n".join([explain(self.plan(stream)), *sent])
         return f"epoch {epoch.number} of\n{explain(epoch.plan)}"
 

@@ -74,7 +74,7 @@ def fold(forest: Forest, cells: Cells) -> dict[int, Index]:
 
 def _counts(block: Block) -> Iterator[str]:
     """Beside sums that are subtracted: how many rows and values there were."""
-    if block.kind == "linear":
+    if block.kind == "linear" and len(block.numerators):
         yield from ROWS.columns
         yield from sorted(p.witness for p in block.partials if p.witness is not None)
 
