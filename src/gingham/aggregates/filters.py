@@ -149,7 +149,7 @@ class CountMin(Aggregate):
         return _Counters(np.add, 0, depth, math.ceil(2 / error), int(seed))
 
     def _number(self, text: str) -> float:
-        found = re.fullmatch(r"(?:CAST\()?(-?[\d.]+(?:[eE]-?\d+)?)(?: AS \w+\))?", text)
+        found = re.fullmatch(r"(?:CAST\()?(-?[\d.]+(?:[eE]-?\d+)?)D?(?: AS \w+\))?", text)
         if found is None:
             raise QueryError(
                 f"{self.call.sql}: {text} is not a number",
