@@ -83,7 +83,8 @@ class _Rebuilt(GridShards):
         weights, divisor = self.records.weights(wanted, partial)
         if divisor == 1 and ((weights == 0) | (weights == 1)).all():
             # Nothing has to be taken out again: the condition's rows are these records.
-            return super()._roll_up(weights == 1, partial)
+            shape = self._shape(weights == 1)
+            return shape if partial is None else self._merged(shape, partial)
         return self._combined(weights, divisor, partial)
 
     def _combined(self, weights: Index, divisor: int, partial: Partial | None) -> Rolled:

@@ -20,6 +20,9 @@ from gingham.plan.slices import Slices
 Index = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
+# Numbers kept for queries with the same condition: a quarter of a gigabyte.
+_MOST_KEPT = 1 << 25
+
 
 def located(table: pa.Table, layout: Layout, slices: Mapping[int, Slices]) -> pa.Table:
     """What Spark collected, with the instant and the cell of every shard in place of numbers.
@@ -129,7 +132,7 @@ class GridShards:
     def __post_init__(self) -> None:
         self._states: dict[Partial, State] = {}
         self._rolled: dict[tuple[bytes, Partial | None], Rolled] = {}
-        self._shapes: dict[bytes, Rolled] = {}
+        self._kept = 0
 
     @cached_property
     def instants(self) -> Index:
@@ -164,9 +167,14 @@ class GridShards:
     def rolled(self, wanted: Bools, partial: Partial | None) -> Rolled:
         """Shards of the wanted cells merged over cells: one per group and slice."""
         name = (wanted.tobytes(), partial)
-        if name not in self._rolled:
-            self._rolled[name] = self._roll_up(wanted, partial)
-        return self._rolled[name]
+        found = self._rolled.pop(name, None)
+        if found is None:
+            found = self._roll_up(wanted, partial)
+            self._kept += found.size
+        self._rolled[name] = found  # the one used last stands last
+        while self._kept > _MOST_KEPT and len(self._rolled) > 1:
+            self._kept -= self._rolled.pop(next(iter(self._rolled))).size
+        return found
 
     @cached_property
     def fresh(self) -> Bools:
@@ -180,8 +188,13 @@ class GridShards:
         return np.unique(self.places[chosen])
 
     def _roll_up(self, wanted: Bools, partial: Partial | None) -> Rolled:
-        shape = self._shape(wanted)
-        if partial is None or not len(shape.places):
+        if partial is None:
+            return self._shape(wanted)
+        return self._merged(self.rolled(wanted, None), partial)
+
+    def _merged(self, shape: Rolled, partial: Partial) -> Rolled:
+        """The shards of every place as one."""
+        if not len(shape.places):
             return shape
         state = self.state(partial)
         merged = partial.monoid.runs(state.take(shape.kept), shape.first)
@@ -189,13 +202,10 @@ class GridShards:
 
     def _shape(self, wanted: Bools) -> Rolled:
         """Where there are shards of the wanted cells."""
-        name = wanted.tobytes()
-        if name not in self._shapes:
-            kept = np.flatnonzero(wanted[self.cells])
-            places = self.places[kept]
-            first = np.flatnonzero(np.diff(places, prepend=-1))
-            self._shapes[name] = Rolled(places[first], kept, first, None)
-        return self._shapes[name]
+        kept = np.flatnonzero(wanted[self.cells])
+        places = self.places[kept]
+        first = np.flatnonzero(np.diff(places, prepend=-1))
+        return Rolled(places[first], kept, first, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,6 +216,11 @@ class Rolled:
     kept: Index
     first: Index
     state: State | None
+
+    @property
+    def size(self) -> int:
+        """About how many numbers it keeps."""
+        return len(self.kept) + 3 * len(self.places)
 
 
 def _integers(column: pa.ChunkedArray) -> Index:

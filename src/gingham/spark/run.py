@@ -59,7 +59,7 @@ def run(
             table, far, counts = made.toArrow(), frozenset[Grid](), {}
     else:
         made = made.persist(StorageLevel.MEMORY_AND_DISK)
-        counts = _count(made, read, slices)
+        counts = count_shards(made, read, slices)
         far = too_large(counts, most_on_driver)
         away = in_grids(cell_of(read.layout, slices), [read.numbers(grid) for grid in far])
         table = made.where(f"NOT {away}").toArrow()
@@ -94,7 +94,8 @@ def answers_here(
     """Finals in this process; a query that fails does not touch the others."""
     cells = Cells()
     found: dict[str, pa.Table | GinghamError] = {}
-    for query in queries:
+    # Queries with the same condition one after the other: what they share is kept for a while only.
+    for query in sorted(queries, key=lambda q: q.where.sql):
         try:
             found[query.name] = answer(query, table, cells)
         except GinghamError as error:
@@ -109,7 +110,7 @@ def first_instant(rows: DataFrame, event_time: str) -> int:
     return seen["instant"] if seen else 0
 
 
-def _count(made: DataFrame, read: Read, slices: Mapping[int, Slices]) -> dict[Grid, int]:
+def count_shards(made: DataFrame, read: Read, slices: Mapping[int, Slices]) -> dict[Grid, int]:
     """How many shards each grid has."""
     forest = read.forest
     branches = " ".join(
