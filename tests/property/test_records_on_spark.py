@@ -10,9 +10,11 @@ from pyspark.sql import DataFrame, SparkSession
 
 from gingham import Loom
 from gingham.optimizer import optimize
+from gingham.optimizer.cost import Cost
 from gingham.plan.bound import BoundQuery
 from gingham.plan.forest import Forest, Plan
 from gingham.plan.layout import Index
+from gingham.plan.load import Load
 from gingham.spark.fragments import met
 
 from .compare import assert_same
@@ -39,15 +41,22 @@ def test_fragments_that_were_not_met_are_sent_as_they_are(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch, case: Case, data: st.DataObject
 ):
     seed = data.draw(st.integers(0, 1_000), label="seed")
-    trees = data.draw(st.lists(st.integers(0, 2), min_size=5, max_size=5), label="trees")
+    of = {f"q{i}": data.draw(st.integers(0, 2), label="tree") for i in range(5)}
     most = data.draw(st.sampled_from([1_000_000, 0]), label="most on the driver")
 
     def overlooked(enriched: DataFrame, forest: Forest, folds: Mapping[int, Index]) -> Index:
         cells = met(enriched, forest, folds)
         return cells[np.random.default_rng(seed).random(len(cells)) < 0.5]
 
-    def planted(stream: str, queries: Sequence[BoundQuery]) -> Plan:
-        return optimize(stream, queries, trees={q.name: trees[int(q.name[1:])] for q in queries})
+    def planted(
+        stream: str,
+        queries: Sequence[BoundQuery],
+        cost: Cost,
+        load: Load,
+        trees: Mapping[str, int] | None,
+    ) -> Plan:
+        assert trees is None
+        return optimize(stream, queries, cost, load, trees={q.name: of[q.name] for q in queries})
 
     monkeypatch.setattr("gingham.runtime.fragments.met", overlooked)
     monkeypatch.setattr("gingham.loom.optimize", planted)

@@ -5,8 +5,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute
+import pyarrow.compute as pc
 import pytest
 from pyspark.sql import SparkSession
 
@@ -131,7 +130,7 @@ def test_a_wish_that_is_none_is_refused(packets: Loom):
 
 def test_a_stream_of_other_fragments_in_every_batch(spark: SparkSession, tmp_path: Path):
     batches = [
-        batch.filter(pa.compute.equal(pa.compute.bit_wise_and(batch["vol"], 7), number % 8))
+        batch.filter(pc.equal(pc.bit_wise_and(batch["vol"], 7), number % 8))
         for number, batch in enumerate(random_trades(np.random.default_rng(3), 8, 60))
     ]
     write_batches(tmp_path / "trades", batches)

@@ -80,7 +80,7 @@ def _compare(loom: Loom) -> None:
     ("call", "why"),
     [
         ("max_by(x, x, part)", "not a number|NON_FOLDABLE|foldable"),
-        ("count_min_sketch(name, 0.5D, 0.9D)", "without a seed"),
+        ("count_min_sketch(name, 0.5D, 0.9D)", "parameter named `seed`"),
         ("bitmap_construct_agg(part)", "beyond the bitmap"),
     ],
 )

@@ -138,12 +138,6 @@ class CountMin(Aggregate):
 
     @property
     def _monoid(self) -> _Counters:
-        if len(self.call.arguments) != 4:
-            raise QueryError(
-                f"{self.call.sql} cannot be shared",
-                "without a seed Spark takes another one each time, and counters do not match",
-                "count_min_sketch(x, 0.01D, 0.95D, 1)",
-            )
         error, confidence, seed = (self._number(text) for text in self.call.arguments[1:])
         depth = math.ceil(-math.log1p(-confidence) / math.log(2))
         return _Counters(np.add, 0, depth, math.ceil(2 / error), int(seed))

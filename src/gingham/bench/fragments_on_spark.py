@@ -17,6 +17,7 @@ from gingham.bench.sections import Cell, Section, Target
 from gingham.bench.shuffle import Shuffled, shuffled
 from gingham.finals.answer import Cells
 from gingham.loom import Loom
+from gingham.optimizer.cost import Cost
 from gingham.optimizer.decompose import reduce_forest
 from gingham.runtime.fragments import choose
 from gingham.spark.run import run
@@ -50,8 +51,7 @@ def on_spark(spark: SparkSession, rows: int, *, quick: bool) -> Section:
     numbers: list[dict[str, object]] = []
     for make in (flags, in_lists, overlapping):
         source, loom = make(spark, rows, FEW_QUERIES if quick else QUERIES)
-        forest = loom.plan().forest
-        reduced = choose(forest, source, fragments=True)
+        reduced = choose(loom.plan(), source, Cost(), fragments=True)
         assert reduced is not None
         for name in loom.queries[:5]:
             loom.alone(name).toArrow()  # to warm up
@@ -60,7 +60,7 @@ def on_spark(spark: SparkSession, rows: int, *, quick: bool) -> Section:
         queries, records = len(loom.queries), sum(grid.size for grid in reduced.grids)
         alone = found[0].shuffled
         table += [_row(one, alone) for one in found]
-        numbers += [asdict(one) | {"queries": queries, "k": records} for one in found]
+        numbers += [{**asdict(one), "queries": queries, "k": records} for one in found]
         targets += _targets(make.__name__, found, (queries - records) / queries)
         table[-1][0] = f"q = {queries}, k = {records}"
     return Section(
@@ -134,7 +134,7 @@ def _ways(loom: Loom, source: DataFrame) -> dict[str, Callable[[], Answers]]:
         return named(run(loom.spark, plan, source, TIME, lambda: 0, reduced=reduced))
 
     def through_arrow() -> Answers:
-        reduced = choose(forest, source, fragments=True)
+        reduced = choose(plan, source, Cost(), fragments=True)
         assert reduced is not None
         slots = answers_through_arrow(source, forest, reduced, TIME)
         names = {q.name: [o.name for o in q.query.outputs] for q in forest.queries}
