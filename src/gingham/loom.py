@@ -16,11 +16,13 @@ from pyspark.sql.streaming import StreamingQuery
 from gingham.core.errors import CatalogError, GinghamError, QueryError
 from gingham.core.names import quoted
 from gingham.core.time import parse_duration
+from gingham.finals.answer import Cells
 from gingham.inspect.text import explain
 from gingham.logical.catalog import Catalog, Stream, Table
 from gingham.logical.query import Query
 from gingham.optimizer import optimize
 from gingham.optimizer.cost import Cost
+from gingham.optimizer.decompose import fold_notices
 from gingham.plan.bound import BoundQuery
 from gingham.plan.forest import Plan
 from gingham.plan.load import Load
@@ -87,6 +89,7 @@ class Loom:
         self._types: dict[object, Types] = {}
         self._reduced: dict[str, Reduced | None] = {}  # what the last run sent in place of shards
         self._running: Running | None = None
+        self._folds = False  # are cells that no query tells apart one shard of what is running?
         self._registry: Registry | None = None  # of the checkpoint of what is running
 
     @property
@@ -223,13 +226,13 @@ class Loom:
         epoch = self._running.epochs.get(stream) if self._running is not None else None
         if epoch is None or epoch.plan is None:
             reduced = self._reduced.get(stream)
-            sent = (
-                []
-                if reduced is None
-                else [f"  the last run sent {line}" for line in reduced.notices]
-            )
-            return "\n".join([explain(self.plan(stream)), *sent])
-        return f"epoch {epoch.number} of\n{explain(epoch.plan)}"
+            sent = () if reduced is None else reduced.notices
+            lines = [explain(self.plan(stream)), *(f"  the last run sent {line}" for line in sent)]
+        else:
+            sent = fold_notices(epoch.plan.forest, Cells()) if self._folds else ()
+            lines = [f"epoch {epoch.number} of", explain(epoch.plan)]
+            lines += [f"  every batch sends {line}" for line in sent]
+        return "\n".join(lines)
 
     def run(
         self,
@@ -314,7 +317,7 @@ class Loom:
                 trigger or {"processingTime": "0 seconds"},
                 listeners,
             )
-        self._registry = opened.registry
+        self._registry, self._folds = opened.registry, fragments
         quiet = parse_duration(idle) if idle else None
         self._running = Running(self.spark, streams, target, listeners, quiet)
         return self._running

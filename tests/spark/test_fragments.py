@@ -5,6 +5,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 from pyspark.sql import SparkSession
@@ -128,40 +129,62 @@ def test_a_wish_that_is_none_is_refused(packets: Loom):
         packets.run(fragments="yes")  # pyright: ignore[reportArgumentType]
 
 
+Rows = list[dict[str, object]]
+LISTS = {"a": "1, 2, 3, 9", "b": "2, 3, 4, 10", "c": "1, 4, 9, 10", "later": "3, 5, 11"}
+
+
 def test_a_stream_of_other_fragments_in_every_batch(spark: SparkSession, tmp_path: Path):
     batches = [
         batch.filter(pc.equal(pc.bit_wise_and(batch["vol"], 7), number % 8))
         for number, batch in enumerate(random_trades(np.random.default_rng(3), 8, 60))
     ]
     write_batches(tmp_path / "trades", batches)
-    listed = {"a": "1, 2, 3, 9", "b": "2, 3, 4, 10", "c": "1, 4, 9, 10", "later": "3, 5, 11"}
-    queries = {
-        name: "SELECT count(*) AS n, sum(vol) AS v, max(price) AS high FROM trades "
-        f"WHERE vol IN ({volumes}) OR symbol = 'A' GROUP BY window(ts, '10 s', '5 s')"
-        for name, volumes in listed.items()
-    }
-    found: dict[bool, tuple[dict[str, list[dict[str, object]]], int]] = {}
-    for fragments in (False, True):
-        rows = replayed(spark, tmp_path / "trades")
-        loom = Loom(spark).stream("trades", rows, time="ts", watermark="4 seconds")
-        for name in "abc":
-            loom.add(queries[name], name=name)
-        shards: list[int] = []
+    found, shards = _streamed(spark, tmp_path, fragments=True)
+    cells, many_shards = _streamed(spark, tmp_path, fragments=False)
+    loom = Loom(spark).stream("trades", spark.createDataFrame(pa.concat_tables(batches)), time="ts")
+    for name in LISTS:
+        loom.add(_listed(name), name=name)
+    answers = loom.run()
+    for name in LISTS:
+        whole = answers.arrow(name).to_pylist()
+        assert found[name] == cells[name]
+        assert found[name]
+        assert all(row in whole for row in found[name])
+        # What was one shard for the others is not taken apart for it.
+        assert all(row in whole for row in found[f"{name} again"])
+    assert shards < many_shards
 
-        def change(batch: BatchProgress, loom: Loom = loom, shards: list[int] = shards) -> None:
-            shards.append(batch.shards)
-            if batch.number == 2:
-                loom.remove("b")
-                loom.add(queries["later"], name="later")
 
-        running = loom.start(
-            checkpoint=str(tmp_path / f"c{fragments}"), sink="memory", fragments=fragments
-        )
-        running.listen(change)
-        running.process_all_available()
-        running.stop()
-        answers = {name: running.arrow(name).sort_by("window_start").to_pylist() for name in listed}
-        found[fragments] = answers, sum(shards)
-    assert found[True][0] == found[False][0]
-    assert all(found[True][0].values())
-    assert found[True][1] < found[False][1]
+def _streamed(spark: SparkSession, folder: Path, *, fragments: bool) -> tuple[dict[str, Rows], int]:
+    """The answers of a stream whose queries come and go, and how many shards it had in all."""
+    rows = replayed(spark, folder / "trades")
+    loom = Loom(spark).stream("trades", rows, time="ts", watermark="4 seconds")
+    for name in "abc":
+        loom.add(_listed(name), name=name)
+    shards: list[int] = []
+
+    def change(batch: BatchProgress) -> None:
+        shards.append(batch.shards)
+        if batch.number == 2:
+            loom.remove("b")
+            loom.add(_listed("later"), name="later")
+        if batch.number == 4:
+            for name in LISTS:
+                loom.add(_listed(name), name=f"{name} again", backfill=True)
+
+    running = loom.start(
+        checkpoint=str(folder / f"c{fragments}"), sink="memory", fragments=fragments
+    )
+    running.listen(change)
+    running.process_all_available()
+    assert (" fragments" in loom.explain()) == fragments
+    running.stop()
+    names = [*LISTS, *(f"{name} again" for name in LISTS)]
+    return {n: running.arrow(n).sort_by("window_start").to_pylist() for n in names}, sum(shards)
+
+
+def _listed(name: str) -> str:
+    return (
+        "SELECT count(*) AS n, sum(vol) AS v, max(price) AS high FROM trades "
+        f"WHERE vol IN ({LISTS[name]}) OR symbol = 'A' GROUP BY window(ts, '10 s', '5 s')"
+    )

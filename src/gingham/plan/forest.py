@@ -37,6 +37,11 @@ class Grid:
     def cells(self) -> int:
         return prod(axis.size for axis in self.axes)
 
+    @property
+    def over(self) -> str:
+        """Its attributes, for people to read."""
+        return " x ".join(axis.attribute.sql for axis in self.axes) or "all rows"
+
 
 @dataclass(frozen=True, slots=True)
 class Codebook:

@@ -86,12 +86,11 @@ class GridRecords:
     @property
     def notice(self) -> str:
         """What is sent of the grid, in a line."""
-        over = " x ".join(axis.attribute.sql for axis in self.grid.axes) or "all rows"
         blocks = ", ".join(
             f"{int(block.met.sum())} fragments in {block.size} {block.kind} records"
             for block in self.blocks
         )
-        return f"{over}: {self.queries} queries, {blocks}, gain {self.gain:.0%}"
+        return f"{self.grid.over}: {self.queries} queries, {blocks}, gain {self.gain:.0%}"
 
     @property
     def cells(self) -> int:

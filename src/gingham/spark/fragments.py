@@ -20,6 +20,7 @@ from gingham.plan.records import GridRecords, Reduced
 from gingham.plan.slices import Slices
 from gingham.spark.draft import Draft
 from gingham.spark.search import intervals, place, searches, values
+from gingham.spark.session import planned_once
 from gingham.spark.shards import (
     cell_in,
     coded_by,
@@ -42,7 +43,9 @@ def met(enriched: DataFrame, forest: Forest, folds: Mapping[int, Index]) -> Inde
     axes = forest.axes
     draft = place(Draft(enriched).plus(*values(axes)), searches(axes)).plus(*intervals(axes))
     cells = [f"collect_set({folded(g, forest, folds.get(g.number))})" for g in forest.grids]
-    [row] = draft.select(f"concat({', '.join(cells)}) AS {names.CELL}").made().collect()
+    found = draft.select(f"concat({', '.join(cells)}) AS {names.CELL}").made()
+    with planned_once(enriched.sparkSession):
+        [row] = found.collect()
     return np.sort(np.array(row[names.CELL], dtype=np.int64))
 
 
