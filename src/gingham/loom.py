@@ -16,15 +16,19 @@ from pyspark.sql.streaming import StreamingQuery
 from gingham.core.errors import CatalogError, GinghamError, QueryError
 from gingham.core.names import quoted
 from gingham.core.time import parse_duration
+from gingham.finals.answer import Cells
 from gingham.inspect.text import explain
 from gingham.logical.catalog import Catalog, Stream, Table
 from gingham.logical.query import Query
 from gingham.optimizer import optimize
 from gingham.optimizer.cost import Cost
+from gingham.optimizer.decompose import fold_notices
 from gingham.plan.bound import BoundQuery
 from gingham.plan.forest import Plan
 from gingham.plan.load import Load
+from gingham.plan.records import Reduced
 from gingham.runtime.clock import Timing
+from gingham.runtime.fragments import Fragments, choose
 from gingham.runtime.loop import Job, Listener, StreamLoop
 from gingham.runtime.registry import Registered, Registry
 from gingham.runtime.running import Running
@@ -62,6 +66,15 @@ class _Source:
         return rows_and_span(self.rows, self.info.time)
 
 
+@dataclass(frozen=True, slots=True)
+class _Options:
+    """How a run is wanted."""
+
+    most_on_driver: int
+    trees: Mapping[str, int] | None
+    fragments: Fragments
+
+
 class Loom:
     """Weaves many windowed aggregate queries over a stream into one Spark pipeline."""
 
@@ -74,7 +87,9 @@ class Loom:
         self._lookups = Lookups()
         self._queries: dict[str, BoundQuery] = {}
         self._types: dict[object, Types] = {}
+        self._reduced: dict[str, Reduced | None] = {}  # what the last run sent in place of shards
         self._running: Running | None = None
+        self._folds = False  # are cells that no query tells apart one shard of what is running?
         self._registry: Registry | None = None  # of the checkpoint of what is running
 
     @property
@@ -210,18 +225,27 @@ class Loom:
     def _explained(self, stream: str) -> str:
         epoch = self._running.epochs.get(stream) if self._running is not None else None
         if epoch is None or epoch.plan is None:
-            return explain(self.plan(stream))
-        return f"epoch {epoch.number} of\n{explain(epoch.plan)}"
+            reduced = self._reduced.get(stream)
+            sent = () if reduced is None else reduced.notices
+            lines = [explain(self.plan(stream)), *(f"  the last run sent {line}" for line in sent)]
+        else:
+            sent = fold_notices(epoch.plan.forest, Cells()) if self._folds else ()
+            lines = [f"epoch {epoch.number} of", explain(epoch.plan)]
+            lines += [f"  every batch sends {line}" for line in sent]
+        return "\n".join(lines)
 
     def run(
         self,
         *,
         most_on_driver: int = MOST_SHARDS_ON_DRIVER,
         trees: Mapping[str, int] | None = None,
+        fragments: Fragments = False,
     ) -> Answers:
         """Answer every query over static DataFrames, each stream in one pass.
 
-        Which queries share slices is decided by cost, unless `trees` tells the tree of each.
+        Which queries share slices is decided by cost, unless `trees` tells the tree of each. With
+        `fragments` what is shuffled are fewer records than there are queries, at the price of a job
+        before it that sees which fragments there are; "auto" decides by cost.
         """
         streams = sorted({q.query.stream for q in self._queries.values()})
         for stream in streams:
@@ -231,7 +255,8 @@ class Loom:
                     "its rows do not end, so there is no answer to wait for",
                     "loom.start(checkpoint=..., sink=...)",
                 )
-        parts = [self._run_stream(s, self._queries_of(s), most_on_driver, trees) for s in streams]
+        options = _Options(most_on_driver, trees, fragments)
+        parts = [self._run_stream(s, self._queries_of(s), options) for s in streams]
         return Answers.combined(self.spark, parts, self.queries)
 
     def start(
@@ -244,6 +269,7 @@ class Loom:
         allowed_lateness: str = "0 seconds",
         idle: str | None = None,
         most_on_driver: int = MOST_SHARDS_ON_DRIVER,
+        fragments: bool = False,
     ) -> Running:
         """Answer every query over streaming DataFrames, each stream read once.
 
@@ -254,7 +280,8 @@ class Loom:
         A window is answered once, when the watermark passes its end; with output_mode="update"
         whenever it changes; and again when rows come late, but not later than `allowed_lateness`.
         A stream without rows for as long as `idle` follows the clock on the wall. Groups that need
-        more than `most_on_driver` shards are kept and answered by the executors.
+        more than `most_on_driver` shards are kept and answered by the executors. With `fragments`
+        cells that no query tells apart are one shard; then nothing can be backfilled.
         """
         if self._running is not None and self._running.is_active:
             raise CatalogError("the loom is running", "it was started before", "running.stop()")
@@ -279,6 +306,7 @@ class Loom:
                 self._bind,
                 most_on_driver,
                 self._cost,
+                fragments,
             )
             files = opened.of(name, source.rows, time)
             streams[name] = start_stream(
@@ -289,7 +317,7 @@ class Loom:
                 trigger or {"processingTime": "0 seconds"},
                 listeners,
             )
-        self._registry = opened.registry
+        self._registry, self._folds = opened.registry, fragments
         quiet = parse_duration(idle) if idle else None
         self._running = Running(self.spark, streams, target, listeners, quiet)
         return self._running
@@ -334,29 +362,37 @@ class Loom:
         self,
         stream: str,
         queries: Sequence[BoundQuery],
-        most_on_driver: int,
-        trees: Mapping[str, int] | None,
+        options: _Options,
     ) -> Answers:
         source = self._source(stream)
-        plan = optimize(stream, queries, self._cost, self._load(source, queries), trees=trees)
+        load = self._load(source, queries)
+        plan = optimize(stream, queries, self._cost, load, trees=options.trees)
         enriched = self._lookups.enrich(source.rows, plan.joins, plan.columns)
         try:
+            self._reduced[stream] = choose(plan, enriched, self._cost, options.fragments)
             return run(
                 self.spark,
                 plan,
                 enriched,
                 source.info.time,
                 lambda: source.instant,
-                most_on_driver=most_on_driver,
+                most_on_driver=options.most_on_driver,
+                reduced=self._reduced[stream],
             )
         except (PySparkException, Py4JError) as error:
+            if self._reduced.pop(stream, None) is not None:
+                # A record whose sum overflows brings down queries that never read it.
+                again = self._run_stream(stream, queries, replace(options, fragments=False))
+                notice = f"{stream}: sent as shards, for with records {failed_job(error).why}"
+                again.statistics = replace(again.statistics, fragments=(notice,))
+                return again
             fragile = [q for q in queries if q.fragile]
             if not fragile:
                 raise failed_job(error) from error
             # One of these raised, and all others would have gone down with it.
             sturdy = [q for q in queries if not q.fragile]
             apart = {q.name: (q.query, self._slots_alone(q.query)) for q in fragile}
-            rest = [self._run_stream(stream, sturdy, most_on_driver, trees)] if sturdy else []
+            rest = [self._run_stream(stream, sturdy, options)] if sturdy else []
             return Answers.combined(self.spark, [*rest, Answers.apart(self.spark, apart)])
 
     def _load(self, source: _Source, queries: Sequence[BoundQuery]) -> Load:

@@ -41,18 +41,23 @@ ROWS = pa.schema([("ts", pa.timestamp("us", "UTC")), ("k", pa.string()), ("v", p
 
 @dataclass(frozen=True)
 class Counted:
-    """How many rows have v > low, by key or not, in windows of so many seconds."""
+    """How many rows have v > low, but for one, by key or not, in windows of so many seconds."""
 
     length: int
     slide: int
     low: int
     keyed: bool
+    but: int
+
+    def wants(self, value: int) -> bool:
+        return value > self.low and value != self.but
 
     @property
     def sql(self) -> str:
         key, group = ("k, ", "k, ") if self.keyed else ("", "")
         return (
-            f"SELECT {key}count(*) AS n, sum(v) AS s FROM t WHERE v > {self.low} "
+            f"SELECT {key}count(*) AS n, sum(v) AS s FROM t "
+            f"WHERE v > {self.low} AND v <> {self.but} "
             f"GROUP BY {group}window(ts, '{self.length} s', '{self.slide} s')"
         )
 
@@ -74,6 +79,7 @@ class Life:
     most: int
     trees: int
     tolerance: float
+    fragments: bool
 
 
 @st.composite
@@ -90,6 +96,7 @@ def lives(draw: st.DrawFn) -> Life:
                 *draw(st.sampled_from([(4, 4), (6, 2), (5, 3), (2, 2)])),
                 draw(st.integers(0, 8)),
                 draw(st.booleans()),
+                draw(st.integers(4, 9)),
             ),
             draw(st.integers(0, length // 2)),
             draw(st.integers(length // 2 + 1, length)),
@@ -105,6 +112,7 @@ def lives(draw: st.DrawFn) -> Life:
         draw(st.sampled_from([10**6] * 4 + [0, 6])),
         draw(st.integers(1, 3)),
         draw(st.sampled_from([0.0, 2.0])),
+        draw(st.booleans()),
     )
 
 
@@ -197,6 +205,7 @@ def live(spark: SparkSession, life: Life, folder: str, kept: Kept, number: int) 
         lambda: [bound[name] for name in alive],
         loom._bind,
         life.most,
+        fragments=life.fragments,
     )
     files = Files(folder)
     loop = StreamLoop(
@@ -266,7 +275,7 @@ def _closed(
     starts = {
         start
         for second, _, v in seen
-        if second is not None and v > query.low
+        if second is not None and query.wants(v)
         for start in range(second - query.length + 1, second + 1)
         if start % query.slide == 0
     }
@@ -279,7 +288,7 @@ def _closed(
         inside = [
             (k if query.keyed else None, v)
             for second, k, v in seen
-            if second is not None and start <= second < end and v > query.low
+            if second is not None and start <= second < end and query.wants(v)
         ]
         for key in {k for k, _ in inside}:
             values = [v for k, v in inside if k == key]

@@ -5,7 +5,18 @@ never for the name. `bind` finds the family of a call.
 """
 
 from gingham.aggregates.base import Aggregate, Call, Partial
-from gingham.aggregates.monoid import Monoid, State
-from gingham.aggregates.registry import bind, known, supported
+from gingham.aggregates.monoid import Capability, Monoid, State
+from gingham.aggregates.registry import LITERAL_FROM, bind, known, supported
 
-__all__ = ["Aggregate", "Call", "Monoid", "Partial", "State", "bind", "known", "supported"]
+__all__ = [
+    "LITERAL_FROM",
+    "Aggregate",
+    "Call",
+    "Capability",
+    "Monoid",
+    "Partial",
+    "State",
+    "bind",
+    "known",
+    "supported",
+]

@@ -36,6 +36,12 @@ class Partial:
     columns: tuple[str, ...]
     monoid: Monoid
 
+    @property
+    def witness(self) -> str | None:
+        """How many values a sum is made of: tells NULL from zero once sums are subtracted."""
+        column = self.columns[0]
+        return column.replace("sum(", "count(", 1) if column.startswith("sum(") else None
+
 
 @dataclass(frozen=True, slots=True)
 class Aggregate(ABC):

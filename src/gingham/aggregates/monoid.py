@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,10 @@ from gingham.core.decimals import shifted
 
 Array = npt.NDArray[Any]
 Index = npt.NDArray[np.int64]
+
+# What may be done with states beyond merging each once: subtract and scale, or merge again.
+Capability = Literal["linear", "idempotent", "general"]
+_IDEMPOTENT = (np.minimum, np.maximum, np.bitwise_and, np.bitwise_or)
 
 # Up to this many merges per position, ranges are merged one by one; beyond, from a tree of blocks.
 _DIRECT = 8
@@ -40,6 +44,11 @@ class State:
 
 class Monoid(ABC):
     """How partial aggregates of one kind are read from Spark and merged."""
+
+    @property
+    def capability(self) -> Capability:
+        """What these states, as they are kept, stand without any loss."""
+        return "general"
 
     @abstractmethod
     def load(self, columns: list[pa.Array]) -> State:
@@ -103,6 +112,14 @@ class Elementwise(Monoid):
     ufunc: np.ufunc
     identity: Any
 
+    @property
+    def capability(self) -> Capability:
+        # A small sum of doubles would drown in the rounding of the large ones it is taken out of,
+        # and what is taken out of infinity is nothing.
+        if self.ufunc is np.add and isinstance(self.identity, int):
+            return "linear"
+        return "idempotent" if self.ufunc in _IDEMPOTENT else "general"
+
     def load(self, columns: list[pa.Array]) -> State:
         values, seen = to_numpy(columns[0], self.identity)
         return State((values, seen))
@@ -127,7 +144,8 @@ class Elementwise(Monoid):
         bounds = np.empty(2 * len(low), dtype=np.int64)
         bounds[0::2], bounds[1::2] = low, high
         # One position more, so that a range may end at the end.
-        values = np.append(values, np.array([self.identity], dtype=values.dtype))
+        end = np.full((1, *values.shape[1:]), self.identity, dtype=values.dtype)
+        values = np.concatenate([values, end])
         with np.errstate(all="ignore"):
             merged = self.ufunc.reduceat(values, bounds)[::2]
         all_seen = bool(seen.all())

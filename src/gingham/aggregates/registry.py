@@ -6,7 +6,9 @@ from gingham.aggregates.base import Aggregate, Call
 from gingham.aggregates.bits import BitAnd, BitOr, BitXor
 from gingham.aggregates.counts import Count, CountIf
 from gingham.aggregates.extrema import BoolAnd, BoolOr, Max, MaxBy, Min, MinBy
+from gingham.aggregates.filters import BitmapAnd, BitmapOfPositions, BitmapOr, CountMin
 from gingham.aggregates.moments import Comoment, Moment
+from gingham.aggregates.ranked import FirstBy, LastBy
 from gingham.aggregates.sketches import ApproxCountDistinct, ApproxPercentile
 from gingham.aggregates.sums import Avg, Sum
 from gingham.core.errors import QueryError
@@ -29,6 +31,19 @@ _FAMILIES: dict[str, type[Aggregate]] = {
     **dict.fromkeys(Comoment.FUNCTIONS, Comoment),
     "approx_count_distinct": ApproxCountDistinct,
     **dict.fromkeys(("approx_percentile", "percentile_approx"), ApproxPercentile),
+    "bitmap_construct_agg": BitmapOfPositions,
+    "bitmap_or_agg": BitmapOr,
+    "bitmap_and_agg": BitmapAnd,
+    "count_min_sketch": CountMin,
+}
+# With a third argument: so many values in place of one.
+_LIMITED: dict[str, type[Aggregate]] = {"min_by": FirstBy, "max_by": LastBy}
+
+# Functions whose arguments are literals from a place on: they decide what partial results are.
+LITERAL_FROM = {
+    **dict.fromkeys(("approx_percentile", "percentile_approx", "approx_count_distinct"), 1),
+    "count_min_sketch": 1,
+    **dict.fromkeys(("min_by", "max_by"), 2),
 }
 
 # Aggregates of Spark that cannot be shared: the reason, and what to use instead.
@@ -91,4 +106,6 @@ def bind(call: Call) -> Aggregate:
     refused = refusal(call.function)
     if refused:
         raise refused
+    if len(call.arguments) == 3 and call.function in _LIMITED:
+        return _LIMITED[call.function](call)
     return _FAMILIES[call.function](call)

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from gingham.aggregates.base import Aggregate, Partial
-from gingham.aggregates.monoid import Monoid, State, flat, to_numpy
+from gingham.aggregates.monoid import Capability, Monoid, State, flat, to_numpy
 from gingham.core.errors import QueryError
 
 _DEFAULT_DEVIATION = 0.05
@@ -24,6 +24,10 @@ class _Hll(Monoid):
     """HyperLogLog sketches with 2^lg_k registers."""
 
     lg_k: int
+
+    @property
+    def capability(self) -> Capability:
+        return "idempotent"
 
     def load(self, columns: list[pa.Array]) -> State:
         return State((_sketches(columns[0], datasketches.hll_sketch.deserialize),))

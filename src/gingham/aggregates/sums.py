@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from gingham.aggregates.base import Aggregate, Partial
 from gingham.aggregates.counts import ADD_INTEGERS, counted
-from gingham.aggregates.monoid import Array, Elementwise, State, stored, to_numpy
+from gingham.aggregates.monoid import Array, Capability, Elementwise, State, stored, to_numpy
 from gingham.core.decimals import shifted
 from gingham.core.errors import AnswerError, QueryError
 
@@ -35,8 +35,20 @@ class _AddBigints(Elementwise):
         return [stored(h.astype(np.int64), seen, t) for h, t in zip(halves, types, strict=True)]
 
 
+@dataclass(frozen=True, slots=True)
+class _AddLongDecimals(Elementwise):
+    """A sum that may not fit into a decimal: then it is NULL, and NULL cannot be subtracted."""
+
+    @property
+    def capability(self) -> Capability:
+        return "general"
+
+
 ADD_BIGINTS = _AddBigints(np.add, 0)
 ADD_DECIMALS = Elementwise(np.add, 0)
+ADD_LONG_DECIMALS = _AddLongDecimals(np.add, 0)
+# A sum has ten digits more than what is added, and no more than 38.
+_LONG_DECIMAL = 28
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +116,8 @@ def summed(aggregate: Aggregate) -> Partial:
             (f"sum(shiftright({argument}, 32))", f"sum({argument} & 4294967295L)"), ADD_BIGINTS
         )
     if kind.startswith("decimal"):
-        return Partial((f"sum({argument})",), ADD_DECIMALS)
+        fits = _precision(kind) <= _LONG_DECIMAL
+        return Partial((f"sum({argument})",), ADD_DECIMALS if fits else ADD_LONG_DECIMALS)
     raise QueryError(
         f"{aggregate.call.sql} cannot be shared",
         f"a sum over {kind} has no exact partial result here",
@@ -142,6 +155,10 @@ def _within_bigint(aggregate: Aggregate, values: Array) -> Array:
     # Without ANSI mode Spark wraps around, as Java does.
     wrapped = [((int(v) + (1 << 63)) % (1 << 64)) - (1 << 63) for v in values]
     return np.array(wrapped, dtype=np.int64)
+
+
+def _precision(kind: str) -> int:
+    return int(kind.removeprefix("decimal(").split(",")[0])
 
 
 def _scale(kind: str) -> int:

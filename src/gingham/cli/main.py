@@ -10,7 +10,7 @@ import click
 from gingham.core.errors import GinghamError
 
 # Each is a module of gingham.bench with a function `run`.
-BENCHES = ("share", "stream", "endure", "weave", "sketches")
+BENCHES = ("share", "stream", "endure", "weave", "fragments", "sketches")
 # These measure mathematics alone.
 WITHOUT_SPARK = ("sketches",)
 
@@ -152,7 +152,7 @@ def bench(
 ) -> None:
     """Measure sharing against the ways to do without it.
 
-    NAME is share, stream, endure, weave or sketches.
+    NAME is share, stream, endure, weave, fragments or sketches.
     """
     if name not in BENCHES:
         raise GinghamError(

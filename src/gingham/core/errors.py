@@ -46,6 +46,10 @@ class SinkError(GinghamError):
     """Answers that could not be delivered."""
 
 
+class FragmentError(GinghamError):
+    """Fragments or partials that cannot be shared in the way that was asked for."""
+
+
 class WorkloadError(GinghamError):
     """A workload file that cannot be read."""
 

@@ -119,16 +119,10 @@ def _refuse_raised(
         raises = cells.raising(grid, condition)
         if raises is None:
             continue
-        if not (raises & shards.occurring).any():
-            continue
+        raised = shards.rolled(raises, None).places
         # Alone, Spark would raise for any row; a stream lives on, without the windows concerned.
-        if due is None or len(_raised(raises, query, shards, due)):
+        if len(raised) and (due is None or len(_frames(raised, query, shards, due, raises))):
             raise _would_raise(query, condition.sql)
-
-
-def _raised(raises: Bools, query: BoundQuery, shards: GridShards, due: Due) -> Frames:
-    """The windows due that hold a row for which a condition raises."""
-    return _frames(shards.places_of(raises[shards.cells]), query, shards, due, raises)
 
 
 def _would_raise(query: BoundQuery, sql: str) -> AnswerError:

@@ -17,6 +17,7 @@ from gingham.finals.kept import Kept
 from gingham.finals.windows import Frames, frames
 from gingham.logical.window import Window
 from gingham.plan.forest import Forest, Grid
+from gingham.plan.layout import Layout, Numbers, grid_starts
 from gingham.plan.slices import Slices
 
 Index = npt.NDArray[np.int64]
@@ -26,20 +27,20 @@ Bools = npt.NDArray[np.bool_]
 _MOST_KEPT = 1 << 25
 
 
-def located(table: pa.Table, forest: Forest, slices: Mapping[int, Slices]) -> pa.Table:
+def located(table: pa.Table, layout: Layout, slices: Mapping[int, Slices]) -> pa.Table:
     """What Spark collected, with the instant and the cell of every shard in place of numbers.
 
     Rows without a time have no slice and are left out.
     """
     if names.CODE in table.column_names:
         table = table.filter(table[names.CODE].is_valid())
-        numbers, cells = np.divmod(_integers(table[names.CODE]), forest.cells)
+        numbers, cells = np.divmod(_integers(table[names.CODE]), layout.cells)
         table = table.drop_columns([names.CODE])
     else:
         table = table.filter(table[names.SLICE].is_valid())
         numbers, cells = _integers(table[names.SLICE]), _integers(table[names.CELL])
         table = table.drop_columns([names.SLICE, names.CELL])
-    offsets, trees = forest.bounds
+    offsets, trees = grid_starts(layout)
     of = trees[np.searchsorted(offsets, cells, side="right") - 1]
     starts = np.zeros(len(cells), dtype=np.int64)
     for tree, found in slices.items():
@@ -95,7 +96,15 @@ class ShardTable:
     def _instants(self) -> Index:
         return _integers(self.table[names.INSTANT])
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The aggregate expressions behind `__partial_0`, ..."""
+        return self.forest.columns
+
     def _select(self, grid: Grid) -> GridShards:
+        return self._sorted(grid)
+
+    def _sorted(self, grid: Numbers) -> GridShards:
         cells = self._cells
         rows = np.flatnonzero((cells >= grid.offset) & (cells < grid.offset + grid.cells))
         starts = self._instants[rows]
@@ -109,7 +118,6 @@ class ShardTable:
             starts=starts[order],
             groups=groups[order],
             group_count=count,
-            cell_count=grid.cells,
         )
 
 
@@ -123,7 +131,6 @@ class GridShards:
     starts: Index
     groups: Index
     group_count: int
-    cell_count: int
 
     def __post_init__(self) -> None:
         self._states: dict[Partial, State] = {}
@@ -143,7 +150,7 @@ class GridShards:
     def state(self, partial: Partial) -> State:
         """A partial of all shards."""
         if partial not in self._states:
-            columns = self.table.forest.columns
+            columns = self.table.columns
             index = pa.array(self.rows)
             loaded = [
                 flat(self.table.table[names.partial(columns.index(c))].take(index))
@@ -171,13 +178,6 @@ class GridShards:
         return self._kept.get(name, lambda: frames(places, self.instants, window))
 
     @cached_property
-    def occurring(self) -> Bools:
-        """The cells that there are shards of."""
-        found = np.zeros(self.cell_count, dtype=bool)
-        found[self.cells] = True
-        return found
-
-    @cached_property
     def fresh(self) -> Bools:
         """Which shards came last."""
         if self.table.fresh is None:
@@ -190,19 +190,26 @@ class GridShards:
 
     def _roll_up(self, wanted: Bools, partial: Partial | None) -> Rolled:
         if partial is None:
-            kept = np.flatnonzero(wanted[self.cells])
-            places = self.places[kept]
-            first = np.flatnonzero(np.diff(places, prepend=-1))
-            places = places[first]
-            # Conditions often hold in the same slices: then they share one array, and the frames.
-            places = self._kept.get(places.tobytes(), lambda: places)
-            return Rolled(places, kept, first, None)
-        shape = self.rolled(wanted, None)
+            return self._shape(wanted)
+        return self._merged(self.rolled(wanted, None), partial)
+
+    def _merged(self, shape: Rolled, partial: Partial) -> Rolled:
+        """The shards of every place as one."""
         if not len(shape.places):
             return shape
         state = self.state(partial)
         merged = partial.monoid.runs(state.take(shape.kept), shape.first)
         return Rolled(shape.places, shape.kept, shape.first, merged)
+
+    def _shape(self, wanted: Bools) -> Rolled:
+        """Where there are shards of the wanted cells."""
+        kept = np.flatnonzero(wanted[self.cells])
+        places = self.places[kept]
+        first = np.flatnonzero(np.diff(places, prepend=-1))
+        places = places[first]
+        # Conditions often hold in the same slices: then they share one array, and the frames.
+        places = self._kept.get(places.tobytes(), lambda: places)
+        return Rolled(places, kept, first, None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,11 +72,10 @@ def _grid(grid: Grid, forest: Forest, position: int) -> str:
         for q, place in zip(forest.queries, forest.placement, strict=True)
         if place == position
     ]
-    over = " x ".join(axis.attribute.sql for axis in grid.axes) or "all rows"
     by = f" by {', '.join(grid.keys)}" if grid.keys else ""
     by += f" in tree {grid.tree}" if len(forest.trees) > 1 else ""
     listed = ", ".join(names[:_LISTED]) + (", ..." if len(names) > _LISTED else "")
-    return f"{over}{by}: {grid.cells:,} cells for {len(names)} queries ({listed})"
+    return f"{grid.over}{by}: {grid.cells:,} cells for {len(names)} queries ({listed})"
 
 
 def _uses(forest: Forest) -> Counter[str]:

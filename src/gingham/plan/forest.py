@@ -15,6 +15,7 @@ from gingham.algebra.edges import ResidueClass, normalized
 from gingham.logical.predicate import Axis
 from gingham.logical.query import Join
 from gingham.plan.bound import BoundQuery
+from gingham.plan.layout import grid_starts
 from gingham.plan.load import Load
 
 
@@ -35,6 +36,11 @@ class Grid:
     @property
     def cells(self) -> int:
         return prod(axis.size for axis in self.axes)
+
+    @property
+    def over(self) -> str:
+        """Its attributes, for people to read."""
+        return " x ".join(axis.attribute.sql for axis in self.axes) or "all rows"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +98,7 @@ class Forest:
     @cached_property
     def bounds(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """The first cell of each grid, and the tree of each."""
-        offsets = np.array([grid.offset for grid in self.grids], dtype=np.int64)
-        return offsets, np.array([grid.tree for grid in self.grids], dtype=np.int64)
+        return grid_starts(self)
 
     @property
     def cells(self) -> int:

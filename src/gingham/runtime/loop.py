@@ -26,7 +26,10 @@ from gingham.finals.recode import recode
 from gingham.finals.shards import no_shards, shards_in
 from gingham.finals.windows import NEVER
 from gingham.optimizer.cost import Cost
+from gingham.optimizer.decompose import fold
 from gingham.plan.bound import BoundQuery
+from gingham.plan.forest import Forest
+from gingham.plan.layout import Index
 from gingham.plan.load import Load
 from gingham.runtime.clock import Marks, Timing, may_close
 from gingham.runtime.delivery import Delivery
@@ -67,6 +70,7 @@ class Job:
     bind: Bind
     most: int  # shards that the driver holds; grids with more stay with the executors
     cost: Cost = field(default_factory=Cost)
+    fragments: bool = False  # are cells that no query tells apart one shard?
 
 
 class StreamLoop:
@@ -92,6 +96,7 @@ class StreamLoop:
         self._stored = -1  # the last epoch that is in the log
         self._few = False
         self._cells = Cells()
+        self._folded: tuple[Forest | None, Mapping[int, Index]] = None, {}
         self._quarantine: dict[str, str] = {}  # queries that brought a batch down, by their text
         self._lock = threading.RLock()  # a listener may ask for the progress
         self._tally = Tally(job.stream)
@@ -216,7 +221,7 @@ class StreamLoop:
         epoch = self._next(wanted, before)
         if epoch is self._epoch and (load := self._rates.changed()) is not None:
             self._rates.load = load
-            epoch = epoch.rewoven(before.latest, self._weighing)
+            epoch = self._told_apart(epoch.rewoven(before.latest, self._weighing))
         if epoch.forest is None or epoch is not self._epoch or len(self._state) <= self._job.most:
             return epoch
         near = {
@@ -228,7 +233,15 @@ class StreamLoop:
 
     def _next(self, queries: Sequence[BoundQuery], before: Marks) -> Epoch:
         floors = self._floors(before)
-        return self._epoch.next(self._job.stream, queries, before.latest, floors, self._weighing)
+        return self._told_apart(
+            self._epoch.next(self._job.stream, queries, before.latest, floors, self._weighing)
+        )
+
+    def _told_apart(self, epoch: Epoch) -> Epoch:
+        """Without ages if cells that nobody tells apart are one shard: it answers no newcomer."""
+        if not self._job.fragments or not epoch.ages:
+            return epoch
+        return replace(epoch, number=epoch.number + (epoch is self._epoch), ages={})
 
     @property
     def _weighing(self) -> Weighing:
@@ -259,6 +272,7 @@ class StreamLoop:
                 few=self._few,
                 far=epoch.far,
                 most=job.most,
+                folds=self._folds(epoch),
             )
         except TooManyShardsError as found:
             return self._collect(df, epoch.moved_away(found.grids), before)
@@ -272,6 +286,13 @@ class StreamLoop:
                 self._tally.query(query.name).error = str(found)
             rest = [q for q in epoch.queries if not q.fragile]
             return self._collect(df, self._next(rest, before), before)
+
+    def _folds(self, epoch: Epoch) -> Mapping[int, Index]:
+        if not self._job.fragments or epoch.forest is None:
+            return {}
+        if self._folded[0] is not epoch.forest:
+            self._folded = epoch.forest, fold(epoch.forest, Cells())
+        return self._folded[1]
 
     @property
     def _near(self) -> tuple[int, int | None] | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,6 +14,7 @@ from gingham.core import names
 from gingham.finals.shards import located, no_shards, shards_in
 from gingham.finals.windows import NEVER
 from gingham.plan.forest import Forest, Grid, Plan
+from gingham.plan.layout import Index
 from gingham.plan.slices import sliced
 from gingham.spark.alone import micros
 from gingham.spark.enrich import Lookups
@@ -60,13 +61,14 @@ def collect(
     few: bool,
     far: frozenset[int],
     most: int,
+    folds: Mapping[int, Index] | None = None,
 ) -> Batch:
     """Code and group the rows of a batch.
 
     `near` is an instant near which they are expected, and how near, as far as that is known.
 
     The shards of far grids stay where they are. If the others have more than `most`, an error
-    tells which of them must be far, too.
+    tells which of them must be far, too. `folds` are those of `shards`.
     """
     watched = {
         names.ROWS: "count(1)",
@@ -78,7 +80,7 @@ def collect(
     forest = plan.forest
     slices = sliced(forest.trees, lambda: near or (first_instant(df, time), None))
     enriched = lookups.enrich(df, plan.joins, plan.columns, few=few)
-    made = shards(enriched, forest, slices, time, watched=watched)
+    made = shards(enriched, forest, slices, time, watched=watched, folds=folds)
     away = tuple(grid for grid in forest.grids if grid.number in far)
     if away:
         return _apart(located_in_spark(made, forest, slices), away, forest, most)

@@ -32,6 +32,7 @@ class Statistics:
     in_executors: tuple[str, ...]  # queries whose answers are computed where the shards are
     seconds: Mapping[str, float]
     apart: tuple[str, ...] = ()  # queries that raised, or might have, and run alone
+    fragments: tuple[str, ...] = ()  # what was sent in place of shards, for each grid
 
     @classmethod
     def total(cls, parts: Sequence[Statistics]) -> Statistics:
@@ -48,6 +49,7 @@ class Statistics:
             in_executors=tuple(name for p in parts for name in p.in_executors),
             seconds=dict(seconds),
             apart=tuple(name for p in parts for name in p.apart),
+            fragments=tuple(notice for p in parts for notice in p.fragments),
         )
 
 

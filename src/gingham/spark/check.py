@@ -10,7 +10,7 @@ from pyspark.errors import AnalysisException, ParseException, PySparkException
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructField, StructType
 
-from gingham.aggregates import Call, bind
+from gingham.aggregates import LITERAL_FROM, Call, bind
 from gingham.core import names
 from gingham.core.errors import AnswerError, QueryError
 from gingham.logical.domain import compared
@@ -170,10 +170,9 @@ class _Binder:
 
 
 def _literal_arguments(selected: Selected) -> range:
-    """Percentages and accuracies stay as they are written."""
-    if selected.function in ("approx_percentile", "percentile_approx", "approx_count_distinct"):
-        return range(1, len(selected.arguments))
-    return range(0)
+    """Percentages, accuracies and limits stay as they are written."""
+    first = LITERAL_FROM.get(selected.function, len(selected.arguments))
+    return range(first, len(selected.arguments))
 
 
 def failed_job(error: Exception) -> AnswerError:

@@ -12,7 +12,8 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from gingham.core import names
 from gingham.finals.answer import Cells, answer
 from gingham.finals.condense import condense
-from gingham.finals.shards import ShardTable, located, no_shards
+from gingham.finals.records import Read
+from gingham.finals.shards import ShardTable, no_shards
 from gingham.finals.windows import Due
 from gingham.plan.bound import BoundQuery
 from gingham.plan.forest import Forest
@@ -56,24 +57,25 @@ def condense_in_executors(shards: DataFrame, forest: Forest) -> DataFrame:
 
 
 def answer_in_executors(
-    query: BoundQuery, shards: DataFrame, count: int, forest: Forest, slices: Mapping[int, Slices]
+    query: BoundQuery, shards: DataFrame, count: int, read: Read, slices: Mapping[int, Slices]
 ) -> DataFrame:
     """The query's slots, computed where the shards are: no shard reaches the driver."""
+    forest = read.forest
     grid = forest.grid_of(query)
-    own = shards.where(in_grids(cell_of(forest, slices), [grid]))
+    own = shards.where(in_grids(cell_of(read.layout, slices), [read.numbers(grid)]))
     keys = [names.key(forest.keys.index(k)) for k in grid.keys]
     buckets = max(1, count // _SHARDS_PER_BUCKET)
     bucket = F.pmod(F.hash(*keys), F.lit(buckets)) if keys else F.lit(0)
     grouped = own.withColumn(_BUCKET, bucket).groupBy(_BUCKET)
     return grouped.applyInArrow(
-        _answer_of(query, forest, slices), schema=from_arrow_schema(query.slots)
+        _answer_of(query, read, slices), schema=from_arrow_schema(query.slots)
     )
 
 
 def _answer_of(
-    query: BoundQuery, forest: Forest, slices: Mapping[int, Slices]
+    query: BoundQuery, read: Read, slices: Mapping[int, Slices]
 ) -> Callable[[pa.Table], pa.Table]:
     def compute(table: pa.Table) -> pa.Table:
-        return answer(query, ShardTable(located(table, forest, slices), forest), Cells())
+        return answer(query, read.table(table, slices), Cells())
 
     return compute

@@ -12,13 +12,16 @@ from pyspark.sql import functions as F
 from gingham.core.errors import GinghamError
 from gingham.core.stopwatch import Stopwatch
 from gingham.finals.answer import Cells, answer
-from gingham.finals.shards import ShardTable, located
+from gingham.finals.records import Read
+from gingham.finals.shards import ShardTable
 from gingham.plan.bound import BoundQuery
-from gingham.plan.forest import Forest, Grid, Plan
+from gingham.plan.forest import Grid, Plan
+from gingham.plan.records import Reduced
 from gingham.plan.slices import Slices, sliced
 from gingham.spark.alone import micros
 from gingham.spark.answers import Answers, Slots, Statistics
 from gingham.spark.executors import answer_in_executors
+from gingham.spark.fragments import records
 from gingham.spark.session import planned_once
 from gingham.spark.shards import cell_of, in_grids, shards
 
@@ -33,15 +36,22 @@ def run(
     around: Callable[[], int],
     *,
     most_on_driver: int = MOST_SHARDS_ON_DRIVER,
+    reduced: Reduced | None = None,
 ) -> Answers:
     """Answer all queries of a plan from one pass over the rows.
 
-    `around` finds an instant at which there is data; it is asked only if edges must be listed.
+    `around` finds an instant at which there is data; it is asked only if edges must be listed. What
+    is shuffled are shards, or records if fragments are `reduced` to such.
     """
     forest, watch = plan.forest, Stopwatch()
+    read = Read(forest, reduced)
     slices = sliced(forest.trees, lambda: (around(), None))
     watch.lap("slices")
-    made = shards(enriched, forest, slices, event_time)
+    made = (
+        shards(enriched, forest, slices, event_time)
+        if reduced is None
+        else records(enriched, forest, reduced, slices, event_time)
+    )
     if not forest.keys:
         # Without keys there are at most slices x cells shards, so they may come at once, and
         # planning again after every stage would cost more than it could save.
@@ -49,18 +59,17 @@ def run(
             table, far, counts = made.toArrow(), frozenset[Grid](), {}
     else:
         made = made.persist(StorageLevel.MEMORY_AND_DISK)
-        counts = count_shards(made, forest, slices)
+        counts = count_shards(made, read, slices)
         far = too_large(counts, most_on_driver)
-        table = made.where(f"NOT {in_grids(cell_of(forest, slices), far)}").toArrow()
+        away = in_grids(cell_of(read.layout, slices), [read.numbers(grid) for grid in far])
+        table = made.where(f"NOT {away}").toArrow()
     watch.lap("shards")
     here = [q for q in forest.queries if forest.grid_of(q) not in far]
-    slots: dict[str, Slots] = dict(
-        answers_here(here, ShardTable(located(table, forest, slices), forest))
-    )
+    slots: dict[str, Slots] = dict(answers_here(here, read.table(table, slices)))
     for query in forest.queries:
         grid = forest.grid_of(query)
         if grid in far:
-            slots[query.name] = answer_in_executors(query, made, counts[grid], forest, slices)
+            slots[query.name] = answer_in_executors(query, made, counts[grid], read, slices)
     watch.lap("finals")
     statistics = Statistics(
         queries=len(forest.queries),
@@ -70,6 +79,7 @@ def run(
         partials=len(forest.columns),
         in_executors=tuple(q.name for q in forest.queries if forest.grid_of(q) in far),
         seconds=watch.laps,
+        fragments=() if reduced is None else reduced.notices,
     )
     release = made.unpersist if far else _nothing
     if forest.keys and not far:
@@ -100,11 +110,12 @@ def first_instant(rows: DataFrame, event_time: str) -> int:
     return seen["instant"] if seen else 0
 
 
-def count_shards(made: DataFrame, forest: Forest, slices: Mapping[int, Slices]) -> dict[Grid, int]:
+def count_shards(made: DataFrame, read: Read, slices: Mapping[int, Slices]) -> dict[Grid, int]:
     """How many shards each grid has."""
+    forest = read.forest
     branches = " ".join(
-        f"WHEN {cell_of(forest, slices)} < {grid.offset + grid.cells}L THEN {i}"
-        for i, grid in enumerate(forest.grids)
+        f"WHEN {cell_of(read.layout, slices)} < {numbers.offset + numbers.cells}L THEN {i}"
+        for i, numbers in enumerate(read.layout.grids)
     )
     counted = made.groupBy(F.expr(f"CASE {branches} END").alias("grid")).count().collect()
     return dict.fromkeys(forest.grids, 0) | {forest.grids[r["grid"]]: r["count"] for r in counted}

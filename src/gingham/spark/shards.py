@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from pyspark.sql import DataFrame
@@ -12,6 +12,7 @@ from gingham.core import names
 from gingham.core.names import quoted
 from gingham.logical.domain import INTEGER
 from gingham.plan.forest import Forest, Grid
+from gingham.plan.layout import Index, Layout, Numbers
 from gingham.plan.slices import Horizon, Periodic, Slices
 from gingham.spark.alone import micros
 from gingham.spark.draft import Draft
@@ -28,26 +29,48 @@ def shards(
     time: str,
     *,
     watched: Mapping[str, str] | None = None,
+    folds: Mapping[int, Index] | None = None,
 ) -> DataFrame:
     """One row per slice, cell and group: `__code`, `__key_0`, ..., `__partial_0`, ...
 
     `watched` are more aggregates of every shard, by name. They also count the rows without a time,
     whose slice is NULL; otherwise such rows are left out, as Spark leaves them out of all windows.
+
+    `folds` tell, for some grids by their numbers, the cell that each cell is taken for.
     """
     rows = enriched if watched else enriched.where(f"{quoted(time)} IS NOT NULL")
-    numbers = [names.CODE] if fits_in_one(forest, slices) else [names.SLICE, names.CELL]
-    keys = [names.key(i) for i in range(len(forest.keys))]
-    partials = [f"{c} AS {names.partial(i)}" for i, c in enumerate(forest.columns)]
-    partials += [f"{sql} AS {name}" for name, sql in (watched or {}).items()]
+    coded = code(rows, forest, slices, time, folds or {})
+    one = fits_in_one(forest, slices)
+    return grouped(coded, len(forest.keys), forest.columns, watched or {}, one=one)
+
+
+def grouped(
+    coded: Draft, keys: int, columns: Sequence[str], watched: Mapping[str, str], *, one: bool
+) -> DataFrame:
+    """Group coded rows by their number and so many keys; `one` number, or slice and cell."""
+    numbers = [names.CODE] if one else [names.SLICE, names.CELL]
+    by = [*numbers, *(names.key(i) for i in range(keys))]
+    partials = [f"{c} AS {names.partial(i)}" for i, c in enumerate(columns)]
+    partials += [f"{sql} AS {name}" for name, sql in watched.items()]
     # Without partials every query only asks which groups there are.
-    coded = code(rows, forest, slices, time).select(*numbers, *keys, *partials)
-    return coded.made(group_by=", ".join((*numbers, *keys)))
+    return coded.select(*by, *partials).made(group_by=", ".join(by))
 
 
-def code(rows: DataFrame, forest: Forest, slices: Mapping[int, Slices], time: str) -> Draft:
+def code(
+    rows: DataFrame,
+    forest: Forest,
+    slices: Mapping[int, Slices],
+    time: str,
+    folds: Mapping[int, Index],
+) -> Draft:
     """Every row once per grid, with the number of its slice and its cell."""
-    keys = {k: names.key(i) for i, k in enumerate(forest.keys)}
-    named = [f"{key} AS {name}" for key, name in keys.items()]
+    draft = _each_grid(placed(rows, forest, slices, time), forest, slices, folds)
+    return coded_by(draft, forest.keys, forest, cell_of(forest, slices))
+
+
+def placed(rows: DataFrame, forest: Forest, slices: Mapping[int, Slices], time: str) -> Draft:
+    """Every row with its keys, its interval of every attribute and its slice in every tree."""
+    named = [f"{key} AS {names.key(i)}" for i, key in enumerate(forest.keys)]
     instant = f"{micros(rows, time)} AS {names.TIME}"
     # Slices and cells of further trees and grids are in the same method of generated code.
     room = MOST_BRANCHES - 24 * (len(slices) - 1) - 8 * (len(forest.grids) - 1)
@@ -57,17 +80,26 @@ def code(rows: DataFrame, forest: Forest, slices: Mapping[int, Slices], time: st
     for tree, found in slices.items():
         draft, number = number_slices(draft, found, names.slice_in(tree))
         numbers.append(number)
-    draft = _each_grid(draft.plus(*numbers, *intervals(forest.axes)), forest, slices)
-    if len(forest.grids) == 1 or not keys:
+    return draft.plus(*numbers, *intervals(forest.axes))
+
+
+def coded_by(draft: Draft, keys: Sequence[str], layout: Layout, cell: str) -> Draft:
+    """Keep the keys of a row's grid only: `cell` is the SQL of its number."""
+    if len(layout.grids) == 1 or not keys:
         return draft
-    cell = cell_of(forest, slices)
-    of_grids = [f"{_key_in_grids(forest, k, name, cell)} AS {name}" for k, name in keys.items()]
-    return draft.select(f"* EXCEPT ({', '.join(keys.values())})", *of_grids)
+    named = {key: names.key(i) for i, key in enumerate(keys)}
+    of_grids = [f"{_key_in_grids(layout, k, name, cell)} AS {name}" for k, name in named.items()]
+    return draft.select(f"* EXCEPT ({', '.join(named.values())})", *of_grids)
 
 
-def _each_grid(draft: Draft, forest: Forest, slices: Mapping[int, Slices]) -> Draft:
+def _each_grid(
+    draft: Draft, forest: Forest, slices: Mapping[int, Slices], folds: Mapping[int, Index]
+) -> Draft:
     """Every row once per grid: `__code`, or `__slice` and `__cell`."""
-    cells = [(names.slice_in(grid.tree), _cell_in(grid, forest)) for grid in forest.grids]
+    cells = [
+        (names.slice_in(grid.tree), folded(grid, forest, folds.get(grid.number)))
+        for grid in forest.grids
+    ]
     if fits_in_one(forest, slices):
         codes = [f"{number} * {forest.cells}L + {cell}" for number, cell in cells]
         each = f"explode(array({', '.join(codes)}))" if len(codes) > 1 else codes[0]
@@ -76,14 +108,14 @@ def _each_grid(draft: Draft, forest: Forest, slices: Mapping[int, Slices]) -> Dr
     return draft.plus(f"inline(array({pairs})) AS ({names.SLICE}, {names.CELL})")
 
 
-def fits_in_one(forest: Forest, slices: Mapping[int, Slices]) -> bool:
+def fits_in_one(layout: Layout, slices: Mapping[int, Slices]) -> bool:
     """Do slice and cell fit into one long? Spark groups by a single number fastest."""
-    return max(found.largest for found in slices.values()) * forest.cells < _LONG
+    return max(found.largest for found in slices.values()) * layout.cells < _LONG
 
 
-def cell_of(forest: Forest, slices: Mapping[int, Slices]) -> str:
-    """The cell of a shard, as SQL."""
-    return f"pmod({names.CODE}, {forest.cells}L)" if fits_in_one(forest, slices) else names.CELL
+def cell_of(layout: Layout, slices: Mapping[int, Slices]) -> str:
+    """The cell of a shard, or the number of its record, as SQL."""
+    return f"pmod({names.CODE}, {layout.cells}L)" if fits_in_one(layout, slices) else names.CELL
 
 
 def located_in_spark(made: DataFrame, forest: Forest, slices: Mapping[int, Slices]) -> DataFrame:
@@ -105,7 +137,7 @@ def located_in_spark(made: DataFrame, forest: Forest, slices: Mapping[int, Slice
 
 def _start_of(slices: Slices) -> str:
     """Where the slice with number `__number` begins, as SQL."""
-    edges = f"from_json('{json.dumps(list(slices.edges))}', 'array<bigint>')"
+    edges = constant(slices.edges, "array<bigint>")
     match slices:
         case Periodic(period, found):
             count = len(found)
@@ -117,7 +149,7 @@ def _start_of(slices: Slices) -> str:
             return f"IF(pmod(__number, 2L) = 1, {beyond}, get({edges}, CAST({half} AS INT)))"
 
 
-def in_grids(cell: str, grids: Iterable[Grid]) -> str:
+def in_grids(cell: str, grids: Iterable[Numbers]) -> str:
     """Whether a cell is of one of some grids, as SQL."""
     spans = [f"{cell} BETWEEN {g.offset}L AND {g.offset + g.cells - 1}L" for g in grids]
     return f"({' OR '.join(spans) or 'FALSE'})"
@@ -156,8 +188,7 @@ def _place(
     if panes <= _LISTED_PANES:
         starts = np.arange(first, last, pane, dtype=np.int64)
         places = np.searchsorted(np.asarray(edges), starts, side="right")
-        # JSON is how Spark reads a long list of constants fastest.
-        table = f"from_json('{json.dumps(places.tolist())}', 'array<int>')"
+        table = constant(places.tolist(), "array<int>")
         inside = f"{value} >= {first}L AND {value} < {last}L"
         number = f"CAST(({value} - {first}L) DIV {pane}L AS INT)"
         return draft, f"IF({inside}, get({table}, {number}), NULL)"
@@ -172,7 +203,7 @@ def _floor_div(value: str, divisor: int) -> str:
     return f"(({value} - pmod({value}, {divisor}L)) DIV {divisor}L)"
 
 
-def _cell_in(grid: Grid, forest: Forest) -> str:
+def cell_in(grid: Grid, forest: Forest) -> str:
     """The cell's number: mixed radix over the intervals of the grid's attributes."""
     number = "0L"
     for axis in grid.axes:
@@ -180,9 +211,23 @@ def _cell_in(grid: Grid, forest: Forest) -> str:
     return f"{number} + {grid.offset}L"
 
 
-def _key_in_grids(forest: Forest, key: str, name: str, cell: str) -> str:
+def folded(grid: Grid, forest: Forest, fold: Index | None) -> str:
+    """The number of the cell that a row's cell is taken for, as SQL."""
+    cell = cell_in(grid, forest)
+    if fold is None:
+        return cell
+    within = f"CAST({cell} - {grid.offset}L AS INT)"
+    return f"{grid.offset}L + get({constant(fold.tolist(), 'array<int>')}, {within})"
+
+
+def constant(value: Sequence[object], kind: str) -> str:
+    """A list as SQL: JSON is how Spark reads a long list of constants fastest."""
+    return f"from_json('{json.dumps(value)}', '{kind}')"
+
+
+def _key_in_grids(layout: Layout, key: str, name: str, cell: str) -> str:
     """The key where the row stands for a grid with that key, NULL for other grids."""
-    grids = [grid for grid in forest.grids if key in grid.keys]
-    if len(grids) == len(forest.grids):
+    grids = [grid for grid in layout.grids if key in grid.keys]
+    if len(grids) == len(layout.grids):
         return name
     return f"IF({in_grids(cell, grids)}, {name}, NULL)"

@@ -35,7 +35,7 @@ def write(node: exp.Expr) -> str:
 
 def read_expression(text: str) -> exp.Expr:
     """A tree from canonical text."""
-    return sqlglot.parse_one(text, read="spark")
+    return _with_limits(sqlglot.parse_one(text, read="spark"))
 
 
 def read_select(text: str) -> exp.Select:
@@ -59,7 +59,21 @@ def read_select(text: str) -> exp.Select:
     if not isinstance(trees[0], exp.Select):
         kind = trees[0].key.upper()
         raise QueryError(f"a {kind} instead of a SELECT", "a query is one SELECT", _SHAPE)
+    _with_limits(trees[0])
     return trees[0]
+
+
+def _with_limits(tree: exp.Expr) -> exp.Expr:
+    """Keep the third argument of max_by and min_by, which sqlglot does not write for Spark."""
+
+    def kept(node: exp.Expr) -> exp.Expr:
+        limit = node.args.get("count")
+        if limit is None or not isinstance(node, exp.ArgMax | exp.ArgMin):
+            return node
+        name = "max_by" if isinstance(node, exp.ArgMax) else "min_by"
+        return exp.Anonymous(this=name, expressions=[node.this, node.expression, limit])
+
+    return tree.transform(kept, copy=False)
 
 
 _SHAPE = (

@@ -1,0 +1,92 @@
+"""max_by and min_by with a limit: the values that come first, k of them.
+
+`max_by(x, x, 3)` are the three largest x. A value that is seen twice takes two places, so these can
+only be merged.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+
+from gingham.aggregates.base import Aggregate, Partial
+from gingham.aggregates.monoid import Array, Monoid, State, flat
+from gingham.core.errors import QueryError
+
+
+@dataclass(frozen=True, slots=True)
+class _First(Monoid):
+    """Lists of orders and values, in order, no longer than `limit`."""
+
+    limit: int
+    descending: bool
+
+    def load(self, columns: list[pa.Array]) -> State:
+        return State((_objects([found or [] for found in flat(columns[0]).to_pylist()]),))
+
+    def store(self, state: State, types: list[pa.DataType]) -> list[pa.Array]:
+        return [pa.array(list(state.arrays[0]), types[0])]
+
+    def empty(self, count: int) -> State:
+        return State((_objects([[] for _ in range(count)]),))
+
+    def merge(self, left: State, right: State) -> State:
+        pairs = zip(left.arrays[0], right.arrays[0], strict=True)
+        return State((_objects([self._first([*a, *b]) for a, b in pairs]),))
+
+    def _first(self, found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        ordered = sorted(found, key=lambda one: _sortable(one["by"]), reverse=self.descending)
+        return ordered[: self.limit]
+
+
+@dataclass(frozen=True, slots=True)
+class FirstBy(Aggregate):
+    """The first argument where the second is least, for so many rows as the third says.
+
+    >>> from gingham.aggregates.base import Call
+    >>> call = Call("min_by", ("x", "y", "2"), ("string", "int", "int"), pa.list_(pa.string()))
+    >>> FirstBy(call).partials[0].columns
+    ("min_by(named_struct('by', y, 'value', x), y, 2)",)
+    """
+
+    descending: ClassVar[bool] = False
+
+    @property
+    def partials(self) -> tuple[Partial, ...]:
+        value, by, limit = self.call.arguments
+        if not limit.isdigit():
+            raise QueryError(
+                f"{self.call.sql}: {limit} is not a number",
+                "how many values there are decides how partial results are cut",
+                f"a literal, for example {self.call.function}(x, y, 3)",
+            )
+        pairs = f"{self.call.function}(named_struct('by', {by}, 'value', {value}), {by}, {limit})"
+        return (Partial((pairs,), _First(int(limit), self.descending)),)
+
+    def finalize(self, states: tuple[State, ...]) -> pa.Array:
+        found = [[one["value"] for one in first] or None for first in states[0].arrays[0]]
+        return pa.array(found, self.call.result)
+
+
+@dataclass(frozen=True, slots=True)
+class LastBy(FirstBy):
+    """The same where it is greatest."""
+
+    descending: ClassVar[bool] = True
+
+
+def _objects(values: list[Any]) -> Array:
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array
+
+
+def _sortable(value: Any) -> Any:
+    # NaN comes after all numbers.
+    if isinstance(value, float):
+        return (True, 0.0) if math.isnan(value) else (False, value)
+    return value

@@ -1,0 +1,71 @@
+"""Fragments that satisfy the same queries are one, and so are queries with the same fragments."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gingham.algebra.fragments.operation import Array, Bits
+
+Index = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Condensed:
+    """The distinct rows and columns of a matrix that are not all zero, and where they stand."""
+
+    matrix: Bits
+    rows: Index  # where each row was first
+    columns: Index
+    row_of: Index  # for each row there was: the row here, or -1 if it was all zero
+    column_of: Index
+
+    def expand_rows(self, rows: npt.NDArray[Any]) -> Array:
+        """A row for each row that there was."""
+        return _expand(rows, self.row_of)
+
+    def expand_columns(self, columns: npt.NDArray[Any]) -> Array:
+        """A column for each column that there was."""
+        return _expand(columns.T, self.column_of).T
+
+
+def condense(matrix: Bits) -> Condensed:
+    """Keep one of each.
+
+    >>> condense(np.array([[1, 0, 1], [0, 0, 0], [1, 0, 1]], dtype=bool)).matrix.tolist()
+    [[True]]
+    """
+    rows, row_of = _distinct(matrix)
+    columns, column_of = _distinct(matrix[rows].T)
+    return Condensed(matrix[np.ix_(rows, columns)], rows, columns, row_of, column_of)
+
+
+def row_keys(rows: Bits) -> list[bytes]:
+    """Equal bytes for equal rows."""
+    packed = np.packbits(rows, axis=1)
+    width, data = packed.shape[1], packed.tobytes()
+    return [data[place * width : (place + 1) * width] for place in range(len(rows))]
+
+
+def _distinct(rows: Bits) -> tuple[Index, Index]:
+    """Where each distinct row was first, and for each row which of these it is."""
+    places: list[int] = []
+    numbers: dict[bytes, int] = {bytes(-(-rows.shape[1] // 8)): -1}
+    number_of: list[int] = []
+    for place, key in enumerate(row_keys(rows)):
+        number = numbers.get(key)
+        if number is None:
+            number = numbers[key] = len(places)
+            places.append(place)
+        number_of.append(number)
+    return np.array(places, dtype=np.int64), np.array(number_of, dtype=np.int64)
+
+
+def _expand(rows: npt.NDArray[Any], number: Index) -> Array:
+    expanded = np.zeros((len(number), rows.shape[1]), dtype=rows.dtype)
+    present = number >= 0
+    expanded[present] = rows[number[present]]
+    return expanded

@@ -1,0 +1,149 @@
+"""What a decomposition is: fewer records than queries, and the answers of all queries from them.
+
+A fragment matrix F has a row per fragment and a column per query: 1 where the rows of a fragment
+belong to a query. A decomposition is two matrices whose product is F. The first (`reducer`) says
+which fragments' partials go into which record, the second (`rebuilder`) which records answer which
+query; what "product" means depends on what the aggregate can do.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gingham.algebra.fragments.operation import ADD, MAXIMUM, Array, Bits, Operation, operation_of
+from gingham.core.errors import FragmentError
+
+Merge = Operation | np.ufunc | Callable[[Any, Any], Any]
+
+# How far a product of doubles may be from the 0 or 1 that it stands for.
+CLOSE = 1e-9
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Decomposition(ABC):
+    """How partials of fragments become records, and records the answers of queries."""
+
+    method: str
+    fragments: Bits  # fragments x queries
+    notices: tuple[str, ...]
+
+    @property
+    @abstractmethod
+    def kind(self) -> str:
+        """What an aggregate must be able to do: linear, idempotent, or general for nothing."""
+
+    @property
+    @abstractmethod
+    def size(self) -> int:
+        """How many records there are."""
+
+    @property
+    def gain(self) -> float:
+        """The part of the queries that needs no record of its own."""
+        queries = self.fragments.shape[1]
+        return 1 - self.size / queries if queries else 0.0
+
+    @abstractmethod
+    def reduce(self, partials: Array, operation: Merge | None = None) -> Array:
+        """Records from partials: a row per fragment in, a row per record out."""
+
+    @abstractmethod
+    def reconstruct(self, reduced: Array, operation: Merge | None = None) -> Array:
+        """Answers from records: a row per record in, a row per query out."""
+
+    @abstractmethod
+    def product(self) -> Array:
+        """What `reduce` and then `reconstruct` do to each fragment; it has to be F."""
+
+    def certified(self) -> bool:
+        """Whether every fragment reaches its queries, and no others, as often as it should."""
+        return bool((np.abs(self.product() - self.fragments) <= CLOSE).all())
+
+    def _expect(self, what: str, rows: Array, count: int) -> None:
+        if rows.ndim == 0 or len(rows) != count:
+            found = "a single value" if rows.ndim == 0 else f"{len(rows)} rows"
+            raise FragmentError(
+                f"{found}, but there are {count} {what}",
+                f"each of the {what} has a row of its own, in the order of the decomposition",
+                f"an array with {count} rows; those without data hold the empty partial",
+            )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Covering(Decomposition):
+    """Records merge whole partials: overlapping if a merge may see them twice, else disjoint."""
+
+    idempotent: bool
+    reducer: Bits  # fragments x records
+    rebuilder: Bits  # records x queries
+
+    @property
+    def kind(self) -> str:
+        return "idempotent" if self.idempotent else "general"
+
+    @property
+    def size(self) -> int:
+        return len(self.rebuilder)
+
+    def reduce(self, partials: Array, operation: Merge | None = None) -> Array:
+        partials = np.asarray(partials)
+        self._expect("fragments", partials, len(self.reducer))
+        return self._merge(operation).merge(self.reducer.T, partials)
+
+    def reconstruct(self, reduced: Array, operation: Merge | None = None) -> Array:
+        reduced = np.asarray(reduced)
+        self._expect("records", reduced, self.size)
+        return self._merge(operation).merge(self.rebuilder.T, reduced)
+
+    def product(self) -> Array:
+        # 32-bit products of zeros and ones are exact, and many times faster than integers.
+        times = self.reducer.astype(np.float32) @ self.rebuilder.astype(np.float32)
+        return np.minimum(times, 1) if self.idempotent else times
+
+    def _merge(self, operation: Merge | None) -> Operation:
+        merge = operation_of(operation or (MAXIMUM if self.idempotent else ADD))
+        if self.idempotent and not merge.idempotent:
+            raise FragmentError(
+                f"{merge.name} cannot use an idempotent decomposition",
+                "its records overlap: a partial reaches a query on several ways, and"
+                f" {merge.name} is not known to ignore the second time",
+                'kind="linear" for sums, kind="general" for everything else; or say so:'
+                " Operation(name, function, idempotent=True)",
+            )
+        return merge
+
+
+def alone(
+    fragments: Bits, method: str, *, idempotent: bool, notices: tuple[str, ...] = ()
+) -> Covering:
+    """No sharing: one record for each query."""
+    own = np.eye(fragments.shape[1], dtype=bool)
+    return Covering(method, fragments, notices, idempotent, fragments.copy(), own)
+
+
+def add_only(operation: Merge | None) -> None:
+    """Refuse what has no inverse."""
+    merge = operation_of(operation or ADD)
+    if not merge.linear:
+        raise FragmentError(
+            f"{merge.name} cannot use a linear decomposition",
+            "its answers are sums and differences of records, and what"
+            f" {merge.name} has merged cannot be taken out again",
+            'kind="idempotent" for min, max, and, or; kind="general" for everything else',
+        )
+
+
+def finite(partials: Array) -> Array:
+    """Doubles that can be subtracted: infinity less infinity would be nobody's answer."""
+    if not np.isfinite(partials).all():
+        raise FragmentError(
+            "NaN or infinity among the partials",
+            "a record that holds it spoils every answer that the record is part of",
+            "the fragments of such a key and window as they are, without a decomposition",
+        )
+    return partials.astype(np.float64, copy=False)

@@ -1,0 +1,177 @@
+"""Random fragment matrices with a known degree of sharing (Huebsch et al., Section 7.1)."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from gingham.algebra.fragments.operation import Bits
+from gingham.core.errors import FragmentError
+
+# How often a random row or column may turn out to be one that is there already.
+_PATIENCE = 50
+# With hidden bases: a sparse fragment satisfies at most this many of them, a query is a union of so
+# many.
+_SPARSE = 4
+_UNIONS = (2, 4)
+
+
+def generate(
+    queries: int,
+    fragments: int,
+    gain: float,
+    kind: str = "idempotent",
+    hidden: str | bool | None = None,  # noqa: FBT001  (True is what "hidden" asks for first)
+    seed: int = 0,
+    unions: tuple[int, int] | None = None,
+) -> Bits:
+    """A fragment matrix that `planted_size` records can answer.
+
+    Base queries overlap at random, each fragment being a random set of them; for kinds other than
+    idempotent some base queries have a fragment of their own and overlap with nothing. The other
+    queries are unions of base queries, disjoint ones where duplicates count.
+
+    In the paper base queries remain in the matrix. With `hidden` "sparse" or "dense" there are only
+    unions, of 2 to 4 bases if not told otherwise, and a fragment satisfies 1 to 4 of the bases, or
+    each with probability 1/2.
+
+    >>> generate(queries=5, fragments=4, gain=0.4, seed=1).shape
+    (4, 5)
+    """
+    hidden = "sparse" if hidden is True else hidden or ""
+    _check(queries, fragments, gain, kind, hidden)
+    rng = np.random.default_rng(seed)
+    size = planted_size(queries, gain)
+    apart = (
+        0 if kind == "idempotent" else _apart(size, queries, fragments, rng, hidden=bool(hidden))
+    )
+    bases = _bases(fragments, size - apart, apart, hidden, rng)
+    chosen = [] if hidden else [frozenset([base]) for base in range(size)]
+    lengths = unions or (_UNIONS if hidden else (2, size))
+    columns = _unions(bases, chosen, queries, lengths, apart if kind != "idempotent" else None, rng)
+    return columns[rng.permutation(fragments)][:, rng.permutation(queries)]
+
+
+def planted_size(queries: int, gain: float) -> int:
+    """How many records suffice for a generated matrix, fragments permitting.
+
+    >>> planted_size(100, 0.3)
+    70
+    """
+    return max(1, round(queries * (1 - gain)))
+
+
+def _check(queries: int, fragments: int, gain: float, kind: str, hidden: str) -> None:
+    if queries < 1 or fragments < 1 or not 0 <= gain < 1:
+        raise FragmentError(
+            f"no matrix of {queries} queries, {fragments} fragments and a gain of {gain:g}",
+            "there has to be a query and a fragment, and some record has to be left",
+            "at least 1 and 1, and a gain from 0 to below 1",
+        )
+    if kind not in ("linear", "idempotent", "general"):
+        raise FragmentError(
+            f"there is no kind {kind!r}",
+            "it decides what may overlap",
+            "linear, idempotent, general",
+        )
+    if hidden not in ("", "sparse", "dense"):
+        raise FragmentError(
+            f"bases cannot be hidden {hidden!r}",
+            "rows are sparse or dense",
+            "sparse, dense or None",
+        )
+
+
+def _apart(
+    size: int, queries: int, fragments: int, rng: np.random.Generator, *, hidden: bool
+) -> int:
+    """How many of the base queries overlap with no other."""
+
+    def possible(apart: int) -> bool:
+        overlapping = size - apart
+        rows = apart + (1 << min(overlapping, 40)) - 1
+        combinations = ((1 << min(apart, 40)) - 1) * (overlapping + 1)
+        columns = combinations - apart if hidden else combinations + overlapping
+        return apart < fragments and rows >= fragments and columns >= queries
+
+    allowed = [apart for apart in range(size + 1) if possible(apart)]
+    if not allowed:
+        raise _too_few(size, queries, fragments)
+    return int(rng.choice(allowed))
+
+
+def _bases(
+    fragments: int, overlapping: int, apart: int, hidden: str, rng: np.random.Generator
+) -> Bits:
+    """Which fragment satisfies which base query: fragments x bases, all rows different."""
+    bases = np.zeros((fragments, overlapping + apart), dtype=bool)
+    bases[np.arange(apart), overlapping + np.arange(apart)] = True
+    seen: set[bytes] = set()
+    for _ in range(_PATIENCE * fragments):
+        if len(seen) == fragments - apart:
+            return bases
+        row = np.zeros(overlapping, dtype=bool)
+        if hidden == "sparse":
+            count = int(rng.integers(1, min(_SPARSE, overlapping) + 1))
+            row[rng.choice(overlapping, count, replace=False)] = True
+        else:
+            row = rng.random(overlapping) < 0.5
+        if row.any() and row.tobytes() not in seen:
+            bases[apart + len(seen), :overlapping] = row
+            seen.add(row.tobytes())
+    if len(seen) < fragments - apart:
+        raise _too_few(overlapping + apart, 0, fragments)
+    return bases
+
+
+def _unions(
+    bases: Bits,
+    chosen: list[frozenset[int]],
+    queries: int,
+    lengths: tuple[int, int],
+    apart: int | None,
+    rng: np.random.Generator,
+) -> Bits:
+    """A column for each chosen set of bases and for random ones, different as far as possible."""
+    size = bases.shape[1]
+    columns = [bases[:, sorted(union)].any(axis=1) for union in chosen]
+    seen = {column.tobytes() for column in columns}
+    refused = 0
+    while len(columns) < queries:
+        union = _overlapping(size, lengths, rng)
+        if apart is not None:
+            union = _disjoint(size, apart, lengths, rng)
+        column = bases[:, union].any(axis=1)
+        if column.tobytes() in seen and refused < _PATIENCE * queries:
+            refused += 1
+            continue
+        seen.add(column.tobytes())
+        columns.append(column)
+    return np.array(columns[:queries]).T
+
+
+def _overlapping(
+    size: int, lengths: tuple[int, int], rng: np.random.Generator
+) -> npt.NDArray[np.int64]:
+    low, high = min(lengths[0], size), min(lengths[1], size)
+    return rng.choice(size, int(rng.integers(low, high + 1)), replace=False)
+
+
+def _disjoint(
+    size: int, apart: int, lengths: tuple[int, int], rng: np.random.Generator
+) -> npt.NDArray[np.int64]:
+    """Some of the bases that stand apart, and at most one of the others."""
+    overlapping = size - apart
+    one = int(rng.integers(0, overlapping + 1))
+    first = [one] if one < overlapping else []
+    low, high = max(1, lengths[0] - len(first)), max(1, lengths[1] - len(first))
+    count = int(rng.integers(min(low, apart), min(high, apart) + 1))
+    return np.array([*first, *(overlapping + rng.choice(apart, count, replace=False))], dtype=int)
+
+
+def _too_few(size: int, queries: int, fragments: int) -> FragmentError:
+    return FragmentError(
+        f"{size} base queries are too few for {fragments} fragments and {queries} queries",
+        "fragments are different sets of base queries, and queries different unions of them",
+        "a smaller gain, or fewer fragments",
+    )

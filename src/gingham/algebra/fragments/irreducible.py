@@ -1,0 +1,104 @@
+"""What is left of a set-basis problem when all that follows from the rest is taken away."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from gingham.algebra.fragments.condense import Index
+from gingham.algebra.fragments.operation import Bits
+
+# Zeros and ones as 32-bit floats: their products are exact below 2^24, and BLAS is fast.
+Ones = npt.NDArray[np.float32]
+
+# Standard deviations from which on a matrix is not random.
+_STRUCTURED = 5.0
+_ATTEMPTS = 8
+
+
+def irreducible(matrix: Bits) -> tuple[Index, Index]:
+    """The rows that are no OR of others, and the columns likewise, until none is left to drop.
+
+    A basis for these is one for all: a dropped row contains the rows that it is the OR of, and so
+    the basis rows in them.
+    """
+    rows, columns = np.arange(len(matrix)), np.arange(matrix.shape[1])
+    ones = matrix.astype(np.float32)
+    while True:
+        kept = _no_union(ones)
+        rows, ones = rows[kept], ones[kept]
+        across = _no_union(np.ascontiguousarray(ones.T))
+        columns, ones = columns[across], ones[:, across]
+        if across.all():
+            return rows, columns
+
+
+def inside(rows: Ones) -> npt.NDArray[np.bool_]:
+    """inside[a, b]: row a is a subset of row b."""
+    common = rows @ rows.T
+    return common == np.diagonal(common)[:, None]
+
+
+def essential(ones: Ones) -> Bits:
+    """The ones that no other one implies.
+
+    A maximal biclique that covers (a, b) also covers (i, j) if row a lies in row i and column b in
+    column j. So who covers the essential ones covers all.
+    """
+    rows, columns = inside(ones).astype(np.float32), inside(ones.T).astype(np.float32)
+    implied_by = rows.T @ ones @ columns
+    return (ones > 0) & (implied_by < 1.5)
+
+
+def fooling(ones: Ones, needed: Bits, most: int, rng: np.random.Generator) -> int:
+    """A lower bound: ones of which no two fit into the same biclique, found greedily.
+
+    Those with least company go first; some more attempts in slightly other orders.
+    """
+    at_row, at_column = np.nonzero(needed)
+    company = (ones @ needed.T.astype(np.float32) @ ones)[at_row, at_column]
+    matrix, best = ones > 0, 0
+    for attempt in range(_ATTEMPTS):
+        shaken = company * (1 + 0.2 * rng.random(len(company))) if attempt else company
+        order = np.argsort(shaken, kind="stable")
+        best = max(best, _pairwise_apart(matrix, at_row[order], at_column[order]))
+        if best == most:
+            break
+    return best
+
+
+def _pairwise_apart(matrix: Bits, at_row: Index, at_column: Index) -> int:
+    count = 0
+    while len(at_row):
+        together = matrix[at_row[0], at_column] & matrix[at_row, at_column[0]]
+        at_row, at_column = at_row[~together], at_column[~together]
+        count += 1
+    return count
+
+
+def looks_random(ones: Ones) -> bool:
+    """Whether columns meet each other as often as chance explains, and rows likewise.
+
+    The squared deviations of all pairs add up to their number, give or take, if columns are
+    independent. Then there are no large bicliques beside the rows and columns themselves.
+    """
+    return _deviation(ones) < _STRUCTURED and _deviation(ones.T) < _STRUCTURED
+
+
+def _deviation(ones: Ones) -> float:
+    """By how many standard deviations the pairs of columns deviate more than chance."""
+    count, width = ones.shape
+    share = ones.mean(axis=0)
+    spread = np.sqrt(np.maximum(share * (1 - share), 1e-9))
+    normal = (ones - share) / spread
+    pairs = width * (width - 1) / 2
+    squares = float((np.square(normal.T @ normal) / count).sum() - width * count) / 2
+    return (squares * (count - 1) / count - pairs) / np.sqrt(2 * pairs) if pairs else 0.0
+
+
+def _no_union(rows: Ones) -> Bits:
+    """Which rows are not the OR of other rows inside them; of equal rows the first is kept."""
+    within = inside(rows)
+    # Of two equal rows, the later one counts as containing the earlier.
+    within &= ~within.T | np.tri(len(rows), k=-1, dtype=bool).T
+    return ((within.T.astype(np.float32) @ rows > 0) != (rows > 0)).any(axis=1)

@@ -1,0 +1,157 @@
+"""Elimination modulo primes: exact, where elimination with doubles has to guess what is zero.
+
+Residues are kept as doubles: products of residues below 2^23, 64 of them added up, stay below
+2^53, so that BLAS multiplies them without rounding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Residues = npt.NDArray[np.float64]
+Index = npt.NDArray[np.int64]
+
+_LARGEST = 1 << 23
+_PANEL = 64
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Echelon:
+    """A matrix as combinations of its first independent columns, modulo a prime.
+
+    With `rows` and `columns` the places of the pivots, matrix = matrix[:, columns] @ coefficients.
+    """
+
+    rows: Index
+    columns: Index
+    coefficients: Residues  # pivots x columns
+
+    @property
+    def rank(self) -> int:
+        return len(self.columns)
+
+
+def echelon(matrix: npt.NDArray[Any], prime: int) -> Echelon:
+    """Eliminate by Gauss and Jordan, a panel of columns at a time.
+
+    >>> found = echelon(np.array([[1, 1, 0], [1, 1, 1], [0, 0, 1]]), 101)
+    >>> found.rank, found.columns.tolist(), found.coefficients.tolist()
+    (2, [0, 2], [[1.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    """
+    work = np.asarray(matrix, dtype=np.float64) % prime
+    count, width = work.shape
+    free = np.ones(count, dtype=bool)
+    rows, columns = np.empty(0, np.int64), np.empty(0, np.int64)
+    for start in range(0, width, _PANEL):
+        unused = np.flatnonzero(free)
+        if not len(unused):
+            break
+        local, places = _pivots(work[unused, start : start + _PANEL], prime)
+        if not len(local):
+            continue
+        pivots, here = unused[local], places + start
+        inverse = _inverse(work[np.ix_(pivots, here)], prime)
+        solved = _mod(inverse @ work[pivots, start:], prime)
+        factors = work[:, here]
+        factors[pivots] = 0
+        work[:, start:] = _mod(work[:, start:] - factors @ solved, prime)
+        work[pivots, start:] = solved
+        free[pivots] = False
+        rows, columns = np.append(rows, pivots), np.append(columns, here)
+    return Echelon(rows, columns, work[rows])
+
+
+def product(left: npt.NDArray[Any], right: npt.NDArray[Any], prime: int) -> Residues:
+    """The matrix product of residues, modulo the prime."""
+    total = np.zeros((left.shape[0], right.shape[1]))
+    for start in range(0, left.shape[1], _PANEL):
+        part = slice(start, start + _PANEL)
+        total = _mod(total + left[:, part] @ right[part], prime)
+    return total
+
+
+def chinese(residues: Sequence[npt.NDArray[Any]], primes: Sequence[int]) -> npt.NDArray[Any]:
+    """The integers of least size that have these residues, as Python integers.
+
+    >>> chinese([np.array([98.0]), np.array([100.0])], [101, 103]).tolist()
+    [-3]
+    """
+    modulus, value = 1, np.zeros(residues[0].shape, dtype=object)
+    for residue, prime in zip(residues, primes, strict=True):
+        inverse = pow(modulus, -1, prime)
+        digit = (_integers(residue) - value) * inverse % prime
+        value = value + digit * modulus
+        modulus *= prime
+    return np.where(value > modulus // 2, value - modulus, value)
+
+
+def primes() -> Iterator[int]:
+    """The primes below 2^23, largest first."""
+    return iter(_primes())
+
+
+@cache
+def _primes() -> tuple[int, ...]:
+    # The largest few thousand: more than the longest integers in any table ask for.
+    low = _LARGEST - (1 << 16)
+    composite = np.zeros(_LARGEST - low, dtype=bool)
+    for divisor in range(2, 2900):  # 2897^2 > 2^23
+        composite[-low % divisor :: divisor] = True
+    return tuple(int(low + place) for place in np.flatnonzero(~composite)[::-1])
+
+
+def _integers(residues: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    return residues.astype(np.int64).astype(object)
+
+
+def _mod(values: Residues, prime: int) -> Residues:
+    """Remainders, several times faster than `%`, which divides exactly."""
+    values -= np.floor(values * (1 / prime)) * prime
+    values[values < 0] += prime
+    values[values >= prime] -= prime
+    return values
+
+
+def _pivots(panel: Residues, prime: int) -> tuple[Index, Index]:
+    """The places of pivots in a narrow matrix, in order of columns; it is overwritten."""
+    order = np.arange(len(panel))
+    columns: list[int] = []
+    for column in range(panel.shape[1]):
+        top = len(columns)
+        found = np.flatnonzero(panel[top:, column])
+        if not len(found):
+            continue
+        swap = [top, top + int(found[0])]
+        panel[swap], order[swap] = panel[swap[::-1]], order[swap[::-1]]
+        inverse = pow(int(panel[top, column]), -1, prime)
+        below = top + found
+        below = below[panel[below, column] != 0]
+        below = below[below > top]
+        factors = _mod(panel[below, column] * inverse, prime)
+        rest = slice(column, None)
+        panel[below, rest] = _mod(panel[below, rest] - factors[:, None] * panel[top, rest], prime)
+        columns.append(column)
+        if len(columns) == len(panel):
+            break
+    return order[: len(columns)], np.array(columns, dtype=np.int64)
+
+
+def _inverse(square: Residues, prime: int) -> Residues:
+    """The inverse of a small matrix that has one."""
+    count = len(square)
+    work = np.hstack([square, np.eye(count)])
+    for column in range(count):
+        pivot = column + int(np.flatnonzero(work[column:, column])[0])
+        work[[column, pivot]] = work[[pivot, column]]
+        inverse = pow(int(work[column, column]), -1, prime)
+        work[column] = _mod(work[column] * inverse, prime)
+        factors = work[:, column].copy()
+        factors[column] = 0
+        work = _mod(work - factors[:, None] * work[column], prime)
+    return work[:, count:]

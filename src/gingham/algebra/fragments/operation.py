@@ -1,0 +1,109 @@
+"""How two partials merge, and what the merge can do."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+Bits = npt.NDArray[np.bool_]
+
+# No more merged values than this are gathered at once.
+_GATHERED = 1 << 22
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """An associative, commutative merge; what it claims to be able to do is trusted.
+
+    `function` merges two single partials, neither of them empty. An object array has None where
+    there is no partial; other arrays have `empty(dtype)`.
+
+    >>> top = Operation("top 2", lambda a, b: sorted(a + b)[-2:])
+    >>> values = np.empty((3, 1), dtype=object)
+    >>> values[:, 0] = [[1], [9], [4]]
+    >>> top.merge(np.array([[True, True, True], [False, True, False]]), values).tolist()
+    [[[4, 9]], [[9]]]
+    """
+
+    name: str
+    function: Callable[[Any, Any], Any]
+    linear: bool = False
+    idempotent: bool = False
+    ufunc: np.ufunc | None = None
+    empty: Callable[[np.dtype[Any]], Any] = lambda _: None
+
+    def merge(self, members: Bits, values: Array) -> Array:
+        """For each row of `members`, merge the values at its ones."""
+        ufunc, empty = self.ufunc, None
+        if values.dtype == object or ufunc is None:
+            values = values.astype(object)
+            ufunc = np.frompyfunc(self._unless_empty, 2, 1)
+        else:
+            empty = self.empty(values.dtype)
+        merged = np.full((len(members), *values.shape[1:]), empty, dtype=values.dtype)
+        width = max(1, int(np.prod(values.shape[1:], dtype=np.int64)))
+        rows = max(1, _GATHERED // max(1, members.shape[1] * width))
+        for start in range(0, len(members), rows):
+            target, source = np.nonzero(members[start : start + rows])
+            if len(target):
+                targets, first = np.unique(target, return_index=True)
+                merged[start + targets] = ufunc.reduceat(values[source], first, axis=0)
+        return merged
+
+    def _unless_empty(self, one: Any, other: Any) -> Any:
+        if one is None or other is None:
+            return one if other is None else other
+        return self.function(one, other)
+
+
+def operation_of(given: Operation | np.ufunc | Callable[[Any, Any], Any]) -> Operation:
+    """What is known about a merge; a function that nothing is known about is only associative."""
+    if isinstance(given, Operation):
+        return given
+    if isinstance(given, np.ufunc) and given in _KNOWN:
+        return _KNOWN[given]
+    name = str(getattr(given, "__name__", given))
+    return Operation(name, cast("Callable[[Any, Any], Any]", given))
+
+
+def _lowest(dtype: np.dtype[Any]) -> Any:
+    return False if dtype.kind == "b" else -np.inf if dtype.kind == "f" else np.iinfo(dtype).min
+
+
+def _highest(dtype: np.dtype[Any]) -> Any:
+    return True if dtype.kind == "b" else np.inf if dtype.kind == "f" else np.iinfo(dtype).max
+
+
+def _zero(dtype: np.dtype[Any]) -> Any:
+    return dtype.type(0)
+
+
+def _ones(dtype: np.dtype[Any]) -> Any:
+    return np.invert(dtype.type(0))
+
+
+def _known(
+    ufunc: np.ufunc, function: Callable[[Any, Any], Any], empty: Callable[[np.dtype[Any]], Any]
+) -> Operation:
+    return Operation(ufunc.__name__, function, ufunc is np.add, ufunc is not np.add, ufunc, empty)
+
+
+ADD = _known(np.add, operator.add, _zero)
+MAXIMUM = _known(np.maximum, max, _lowest)
+_KNOWN: dict[np.ufunc, Operation] = {
+    np.add: ADD,
+    np.maximum: MAXIMUM,
+    np.minimum: _known(np.minimum, min, _highest),
+    np.fmax: _known(np.fmax, max, _lowest),
+    np.fmin: _known(np.fmin, min, _highest),
+    np.bitwise_or: _known(np.bitwise_or, operator.or_, _zero),
+    np.bitwise_and: _known(np.bitwise_and, operator.and_, _ones),
+    np.logical_or: _known(np.logical_or, operator.or_, lambda _: False),
+    np.logical_and: _known(np.logical_and, operator.and_, lambda _: True),
+}

@@ -1,0 +1,61 @@
+"""A report as a list of sections: a table each, promises with what became of them, JSON."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+
+Cell = str | int | float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A promise, and what was measured; None where there is nothing to compare."""
+
+    what: str
+    wanted: str
+    measured: str
+    met: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A table, the numbers behind it, and the promises that it decides."""
+
+    title: str
+    headers: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
+    caption: str = ""
+    targets: Sequence[Target] = ()
+    numbers: Sequence[Mapping[str, object]] = field(default=(), repr=False)
+
+
+def as_json(sections: Sequence[Section]) -> list[dict[str, object]]:
+    """Every number."""
+    return [asdict(section) for section in sections]
+
+
+def show(sections: Sequence[Section], console: Console) -> None:
+    """Print a table for each section, and what was promised at the end."""
+    for section in sections:
+        console.print(_table(section.title, section.headers, section.rows, section.caption))
+    verdict = {True: "[green]yes", False: "[red]no", None: "-"}
+    targets = [target for section in sections for target in section.targets]
+    if targets:
+        rows = [(t.what, t.wanted, t.measured, verdict[t.met]) for t in targets]
+        console.print(_table("targets", ("", "wanted", "measured", "met"), rows))
+
+
+def _table(
+    title: str, headers: Sequence[str], rows: Sequence[Sequence[Cell]], caption: str = ""
+) -> Table:
+    table = Table(
+        title=title, caption=caption, box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False
+    )
+    for place, header in enumerate(headers):
+        table.add_column(header, justify="right" if place else "left", no_wrap=True)
+    for row in rows:
+        table.add_row(*("-" if cell is None else str(cell) for cell in row))
+    return table

@@ -1,0 +1,39 @@
+"""How shards are numbered: grid after grid, by cells or by records."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+Index = npt.NDArray[np.int64]
+
+
+class Numbers(Protocol):
+    """The numbers of one grid, from `offset` on."""
+
+    @property
+    def offset(self) -> int: ...
+    @property
+    def cells(self) -> int: ...
+    @property
+    def keys(self) -> tuple[str, ...]: ...
+    @property
+    def tree(self) -> int: ...
+
+
+class Layout(Protocol):
+    """The numbers of all grids."""
+
+    @property
+    def grids(self) -> Sequence[Numbers]: ...
+    @property
+    def cells(self) -> int: ...
+
+
+def grid_starts(layout: Layout) -> tuple[Index, Index]:
+    """The first number of each grid, and the tree of each."""
+    offsets = np.array([grid.offset for grid in layout.grids], dtype=np.int64)
+    return offsets, np.array([grid.tree for grid in layout.grids], dtype=np.int64)

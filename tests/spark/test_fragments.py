@@ -1,0 +1,190 @@
+"""What is sent between partitions, and what comes out of it."""
+
+from datetime import UTC, datetime
+from decimal import Decimal
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from pyspark.sql import SparkSession
+
+from gingham import BatchProgress, Loom
+from gingham.core.errors import FragmentError
+from gingham.testing.replay import random_trades, replayed, write_batches
+
+WINDOW = "GROUP BY window(ts, '10 seconds')"
+NOON = datetime(2024, 1, 1, 12, tzinfo=UTC)
+
+# Huebsch et al., Section 2.1: five predicates, and the five kinds of packets that are seen.
+PREDICATES = (
+    "nodns",
+    "suspicious",
+    "nodns OR suspicious",
+    "spam",
+    "spam AND suspicious",
+)
+PACKETS = {  # (nodns, suspicious, spam): how many
+    (True, False, False): 23,
+    (False, True, False): 43,
+    (False, False, True): 18,
+    (True, False, True): 109,
+    (False, True, True): 13,
+}
+
+
+@pytest.fixture
+def packets(spark: SparkSession) -> Loom:
+    rows = [(NOON, *flags) for flags, count in PACKETS.items() for _ in range(count)]
+    schema = "ts timestamp, nodns boolean, suspicious boolean, spam boolean"
+    return Loom(spark).stream("packets", spark.createDataFrame(rows, schema), time="ts")
+
+
+def test_five_counts_from_four_records(packets: Loom):
+    for place, predicate in enumerate(PREDICATES, 1):
+        packets.add(
+            f"SELECT count(*) AS n FROM packets WHERE {predicate} {WINDOW}", name=f"q{place}"
+        )
+    answers = packets.run(fragments=True)
+    found = [answers.arrow(name)["n"].to_pylist() for name in packets.queries]
+    assert found == [[132], [56], [188], [140], [13]]
+    assert answers.statistics.shards == 4
+    assert "5 queries, 5 fragments in 4 linear records, gain 20%" in packets.explain()
+
+
+def test_a_window_without_rows_of_a_query_gives_no_row(packets: Loom):
+    packets.add(
+        f"SELECT count(*) AS n FROM packets WHERE nodns AND suspicious {WINDOW}", name="none"
+    )
+    for place, predicate in enumerate(PREDICATES):
+        packets.add(
+            f"SELECT count(*) AS n FROM packets WHERE {predicate} {WINDOW}", name=f"q{place}"
+        )
+    assert packets.run(fragments=True).arrow("none").num_rows == 0
+
+
+def test_what_cannot_be_subtracted_is_only_merged(spark: SparkSession):
+    nan, inf = float("nan"), float("inf")
+    rows = spark.createDataFrame(
+        [(NOON, 0, 1e300, 1), (NOON, 1, nan, None), (NOON, 2, inf, 2), (NOON, 3, 1e-9, None)],
+        "ts timestamp, part int, x double, v int",
+    )
+    loom = Loom(spark).stream("s", rows, time="ts")
+    parts = {"a": "0, 3", "b": "1, 2", "c": "0, 2", "d": "1, 3", "e": "0, 1, 2, 3", "f": "3"}
+    for name, listed in parts.items():
+        loom.add(
+            "SELECT sum(x) AS x, avg(x) AS mean, sum(v) AS v, var_samp(v) AS var, count(v) AS n "
+            f"FROM s WHERE part IN ({listed}) {WINDOW}",
+            name=name,
+        )
+    answers = loom.run(fragments=True)
+    for name in parts:
+        # As text, since NaN is not equal to itself.
+        assert str(answers[name].collect()) == str(loom.alone(name).collect())
+
+
+def test_long_integers_and_decimals_stay_exact(spark: SparkSession):
+    large, cents = 9_007_199_254_740_993, Decimal("12345678901234567.89")
+    rows = spark.createDataFrame(
+        [(NOON, part, large + part, cents + part) for part in range(4)],
+        "ts timestamp, part int, v bigint, d decimal(19,2)",
+    )
+    loom = Loom(spark).stream("s", rows, time="ts")
+    for name, listed in {
+        "a": "0, 3",
+        "b": "1, 2",
+        "c": "0, 2",
+        "d": "1, 3",
+        "e": "0, 1, 2, 3",
+    }.items():
+        loom.add(
+            "SELECT sum(v) AS v, sum(d) AS d, avg(d) AS mean "
+            f"FROM s WHERE part IN ({listed}) {WINDOW}",
+            name=name,
+        )
+    answers = loom.run(fragments=True)
+    assert answers.statistics.shards == 3
+    for name in loom.queries:
+        assert answers[name].collect() == loom.alone(name).collect()
+
+
+def test_a_record_that_overflows_takes_nobody_down(spark: SparkSession):
+    most = Decimal(10**38 - 1)
+    rows = spark.createDataFrame(
+        [(NOON, part, most) for part in range(2)], "ts timestamp, part int, d decimal(38,0)"
+    )
+    loom = Loom(spark).stream("s", rows, time="ts")
+    loom.add(f"SELECT sum(d) AS d FROM s WHERE part IN (0, 1) {WINDOW}", name="both")
+    loom.add(f"SELECT max(part) AS d FROM s {WINDOW}", name="other")
+    answers = loom.run(fragments=True)
+    assert answers.arrow("other")["d"].to_pylist() == [1]
+    assert set(answers.failed()) == {"both"}
+    assert "sent as shards" in answers.statistics.fragments[0]
+
+
+def test_a_wish_that_is_none_is_refused(packets: Loom):
+    packets.add(f"SELECT count(*) AS n FROM packets {WINDOW}", name="a")
+    with pytest.raises(FragmentError, match="fragments='yes'"):
+        packets.run(fragments="yes")  # pyright: ignore[reportArgumentType]
+
+
+Rows = list[dict[str, object]]
+LISTS = {"a": "1, 2, 3, 9", "b": "2, 3, 4, 10", "c": "1, 4, 9, 10", "later": "3, 5, 11"}
+
+
+def test_a_stream_of_other_fragments_in_every_batch(spark: SparkSession, tmp_path: Path):
+    batches = [
+        batch.filter(pc.equal(pc.bit_wise_and(batch["vol"], 7), number % 8))
+        for number, batch in enumerate(random_trades(np.random.default_rng(3), 8, 60))
+    ]
+    write_batches(tmp_path / "trades", batches)
+    found, shards = _streamed(spark, tmp_path, fragments=True)
+    cells, many_shards = _streamed(spark, tmp_path, fragments=False)
+    loom = Loom(spark).stream("trades", spark.createDataFrame(pa.concat_tables(batches)), time="ts")
+    for name in LISTS:
+        loom.add(_listed(name), name=name)
+    answers = loom.run()
+    for name in LISTS:
+        whole = answers.arrow(name).to_pylist()
+        assert found[name] == cells[name]
+        assert found[name]
+        assert all(row in whole for row in found[name])
+        # What was one shard for the others is not taken apart for it.
+        assert all(row in whole for row in found[f"{name} again"])
+    assert shards < many_shards
+
+
+def _streamed(spark: SparkSession, folder: Path, *, fragments: bool) -> tuple[dict[str, Rows], int]:
+    """The answers of a stream whose queries come and go, and how many shards it had in all."""
+    rows = replayed(spark, folder / "trades")
+    loom = Loom(spark).stream("trades", rows, time="ts", watermark="4 seconds")
+    for name in "abc":
+        loom.add(_listed(name), name=name)
+    shards: list[int] = []
+
+    def change(batch: BatchProgress) -> None:
+        shards.append(batch.shards)
+        if batch.number == 2:
+            loom.remove("b")
+            loom.add(_listed("later"), name="later")
+        if batch.number == 4:
+            for name in LISTS:
+                loom.add(_listed(name), name=f"{name} again", backfill=True)
+
+    running = loom.start(
+        checkpoint=str(folder / f"c{fragments}"), sink="memory", fragments=fragments
+    )
+    running.listen(change)
+    running.process_all_available()
+    assert (" fragments" in loom.explain()) == fragments
+    running.stop()
+    names = [*LISTS, *(f"{name} again" for name in LISTS)]
+    return {n: running.arrow(n).sort_by("window_start").to_pylist() for n in names}, sum(shards)
+
+
+def _listed(name: str) -> str:
+    return (
+        "SELECT count(*) AS n, sum(vol) AS v, max(price) AS high FROM trades "
+        f"WHERE vol IN ({LISTS[name]}) OR symbol = 'A' GROUP BY window(ts, '10 s', '5 s')"
+    )
