@@ -22,7 +22,7 @@ from gingham.logical.catalog import Catalog, Stream, Table
 from gingham.logical.query import Query
 from gingham.optimizer import optimize
 from gingham.optimizer.cost import Cost
-from gingham.optimizer.decompose import fold_notices
+from gingham.optimizer.decompose import fold
 from gingham.plan.bound import BoundQuery
 from gingham.plan.forest import Plan
 from gingham.plan.load import Load
@@ -225,13 +225,13 @@ class Loom:
     def _explained(self, stream: str) -> str:
         epoch = self._running.epochs.get(stream) if self._running is not None else None
         if epoch is None or epoch.plan is None:
-            reduced = self._reduced.get(stream)
+            plan, reduced = self.plan(stream), self._reduced.get(stream)
             sent = () if reduced is None else reduced.notices
-            lines = [explain(self.plan(stream)), *(f"  the last run sent {line}" for line in sent)]
+            lines = [explain(plan, fold(plan.forest, Cells()))]
+            lines += [f"  the last run sent {line}" for line in sent]
         else:
-            sent = fold_notices(epoch.plan.forest, Cells()) if self._folds else ()
-            lines = [f"epoch {epoch.number} of", explain(epoch.plan)]
-            lines += [f"  every batch sends {line}" for line in sent]
+            folds = fold(epoch.plan.forest, Cells()) if self._folds else None
+            lines = [f"epoch {epoch.number} of", explain(epoch.plan, folds)]
         return "\n".join(lines)
 
     def run(
@@ -368,6 +368,7 @@ class Loom:
         load = self._load(source, queries)
         plan = optimize(stream, queries, self._cost, load, trees=options.trees)
         enriched = self._lookups.enrich(source.rows, plan.joins, plan.columns)
+        cells = Cells()
         try:
             self._reduced[stream] = choose(plan, enriched, self._cost, options.fragments)
             return run(
@@ -377,6 +378,8 @@ class Loom:
                 source.info.time,
                 lambda: source.instant,
                 most_on_driver=options.most_on_driver,
+                cells=cells,
+                folds=fold(plan.forest, cells),
                 reduced=self._reduced[stream],
             )
         except (PySparkException, Py4JError) as error:

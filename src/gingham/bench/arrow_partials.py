@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from gingham.core import names
+from gingham.finals.answer import Cells
 from gingham.finals.records import Read
 from gingham.plan.forest import Forest
 from gingham.plan.records import Reduced
@@ -49,7 +50,7 @@ def answers_through_arrow(
         )
     )
     table = Read(forest, reduced).table(merged.toArrow(), slices)
-    found = answers_here(forest.queries, table)
+    found = answers_here(forest.queries, table, Cells())
     return {name: slots for name, slots in found.items() if isinstance(slots, pa.Table)}
 
 

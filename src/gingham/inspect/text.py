@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+import numpy.typing as npt
 
 from gingham.core.time import format_duration
 from gingham.logical.predicate import Axis
@@ -13,12 +16,18 @@ from gingham.plan.slices import periodic
 _LISTED = 6
 
 
-def explain(plan: Plan) -> str:
-    """What is shared, by whom, and why something is not."""
-    return "\n".join(_lines(plan))
+Folds = Mapping[int, npt.NDArray[np.int64]]
 
 
-def _lines(plan: Plan) -> Iterator[str]:
+def explain(plan: Plan, folds: Folds | None = None) -> str:
+    """What is shared, by whom, and why something is not.
+
+    `folds` tell, for some grids by their numbers, the cell that each cell is taken for.
+    """
+    return "\n".join(_lines(plan, folds or {}))
+
+
+def _lines(plan: Plan, folds: Folds) -> Iterator[str]:
     forest = plan.forest
     trees = f"{len(forest.trees)} trees, " if len(forest.trees) > 1 else ""
     yield f"{plan.stream}: {len(forest.queries)} queries, {trees}one pass over the rows"
@@ -31,7 +40,7 @@ def _lines(plan: Plan) -> Iterator[str]:
     yield from (f"    {_axis(axis)}" for axis in forest.axes)
     yield f"  grids: {len(forest.grids)}, {forest.cells:,} cells; every row is grouped once in each"
     for position, grid in enumerate(forest.grids):
-        yield f"    {_grid(grid, forest, position)}"
+        yield f"    {_grid(grid, forest, position, folds)}"
     yield f"  partials: {len(forest.columns)}"
     uses = _uses(forest)
     yield from (f"    {column}   for {uses[column]} queries" for column in forest.columns)
@@ -66,7 +75,7 @@ def _axis(axis: Axis) -> str:
     return f"{axis.attribute.sql}: {len(axis.cuts) + 1} intervals at {cuts}{more}"
 
 
-def _grid(grid: Grid, forest: Forest, position: int) -> str:
+def _grid(grid: Grid, forest: Forest, position: int, folds: Folds) -> str:
     names = [
         q.name
         for q, place in zip(forest.queries, forest.placement, strict=True)
@@ -75,7 +84,10 @@ def _grid(grid: Grid, forest: Forest, position: int) -> str:
     by = f" by {', '.join(grid.keys)}" if grid.keys else ""
     by += f" in tree {grid.tree}" if len(forest.trees) > 1 else ""
     listed = ", ".join(names[:_LISTED]) + (", ..." if len(names) > _LISTED else "")
-    return f"{grid.over}{by}: {grid.cells:,} cells for {len(names)} queries ({listed})"
+    cells = f"{grid.cells:,} cells"
+    if grid.number in folds:
+        cells += f" in {len(np.unique(folds[grid.number])):,} fragments"
+    return f"{grid.over}{by}: {cells} for {len(names)} queries ({listed})"
 
 
 def _uses(forest: Forest) -> Counter[str]:

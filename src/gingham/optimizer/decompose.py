@@ -72,17 +72,6 @@ def fold(forest: Forest, cells: Cells) -> dict[int, Index]:
     return folds
 
 
-def fold_notices(forest: Forest, cells: Cells) -> tuple[str, ...]:
-    """What is sent of the grids that are folded, in a line each."""
-    folds = fold(forest, cells)
-    return tuple(
-        f"{grid.over}: {forest.placement.count(place)} queries, "
-        f"{grid.cells:,} cells in {len(np.unique(folds[grid.number])):,} fragments"
-        for place, grid in enumerate(forest.grids)
-        if grid.number in folds
-    )
-
-
 def _counts(block: Block) -> Iterator[str]:
     """Beside sums that are subtracted: how many rows and values there were."""
     if block.kind == "linear" and len(block.numerators):

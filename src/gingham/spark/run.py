@@ -16,6 +16,7 @@ from gingham.finals.records import Read
 from gingham.finals.shards import ShardTable
 from gingham.plan.bound import BoundQuery
 from gingham.plan.forest import Grid, Plan
+from gingham.plan.layout import Index
 from gingham.plan.records import Reduced
 from gingham.plan.slices import Slices, sliced
 from gingham.spark.alone import micros
@@ -36,19 +37,22 @@ def run(
     around: Callable[[], int],
     *,
     most_on_driver: int = MOST_SHARDS_ON_DRIVER,
+    cells: Cells | None = None,
+    folds: Mapping[int, Index] | None = None,
     reduced: Reduced | None = None,
 ) -> Answers:
     """Answer all queries of a plan from one pass over the rows.
 
-    `around` finds an instant at which there is data; it is asked only if edges must be listed. What
-    is shuffled are shards, or records if fragments are `reduced` to such.
+    `around` finds an instant at which there is data; it is asked only if edges must be listed.
+    `cells` are what conditions are known to be in cells, `folds` those of `shards`. What is
+    shuffled are shards, or records if fragments are `reduced` to such.
     """
     forest, watch = plan.forest, Stopwatch()
     read = Read(forest, reduced)
     slices = sliced(forest.trees, lambda: (around(), None))
     watch.lap("slices")
     made = (
-        shards(enriched, forest, slices, event_time)
+        shards(enriched, forest, slices, event_time, folds=folds)
         if reduced is None
         else records(enriched, forest, reduced, slices, event_time)
     )
@@ -65,7 +69,7 @@ def run(
         table = made.where(f"NOT {away}").toArrow()
     watch.lap("shards")
     here = [q for q in forest.queries if forest.grid_of(q) not in far]
-    slots: dict[str, Slots] = dict(answers_here(here, read.table(table, slices)))
+    slots: dict[str, Slots] = dict(answers_here(here, read.table(table, slices), cells or Cells()))
     for query in forest.queries:
         grid = forest.grid_of(query)
         if grid in far:
@@ -89,10 +93,9 @@ def run(
 
 
 def answers_here(
-    queries: Iterable[BoundQuery], table: ShardTable
+    queries: Iterable[BoundQuery], table: ShardTable, cells: Cells
 ) -> Mapping[str, pa.Table | GinghamError]:
     """Finals in this process; a query that fails does not touch the others."""
-    cells = Cells()
     found: dict[str, pa.Table | GinghamError] = {}
     # Queries with the same condition one after the other: what they share is kept for a while only.
     for query in sorted(queries, key=lambda q: q.where.sql):
