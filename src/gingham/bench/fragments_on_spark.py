@@ -13,8 +13,9 @@ from pyspark.sql import DataFrame, SparkSession
 
 import gingham
 from gingham.bench.arrow_partials import answers_through_arrow
-from gingham.bench.sections import Cell, Section, Target
+from gingham.bench.sections import Cell, Section
 from gingham.bench.shuffle import Shuffled, shuffled
+from gingham.bench.targets import Target
 from gingham.finals.answer import Cells
 from gingham.loom import Loom
 from gingham.optimizer.cost import Cost
