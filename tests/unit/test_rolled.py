@@ -22,6 +22,7 @@ def test_only_so_much_is_kept_between_queries(monkeypatch: pytest.MonkeyPatch):
     masks = [np.arange(grid.cells) <= i for i in range(size)]
     for mask in masks:
         assert len(found.rolled(mask, None).kept) == mask[:size].sum()
-    assert len(found._rolled) < len(masks)
-    assert sum(r.size for r in found._rolled.values()) == found._kept <= 40
+    kept = found._kept._results
+    assert len(kept) < len(masks)
+    assert sum(result.size for result in kept.values()) == found._kept._size <= 40
     assert found.rolled(masks[-1], None) is found.rolled(masks[-1], None)

@@ -9,7 +9,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 # Once this many seconds went into one number, it is not measured again.
-PATIENCE = 20.0
+PATIENCE = 10.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
+from math import inf
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
@@ -25,6 +26,7 @@ from gingham.testing.trades import close, listing, queries, trades
 ROWS = 4_000_000
 _TURNS = 3
 _PATIENCE = 30.0  # seconds after which a plan is not run again
+_HOPELESS = 120.0  # predicted seconds beyond which it is not run at all
 _WOVEN, _ONE, _NONE = "woven", "one tree", "no sharing"
 
 
@@ -42,8 +44,8 @@ class Tried:
 
     @property
     def best(self) -> float:
-        """The quickest run."""
-        return min(self.seconds)
+        """The quickest run; endless if there was none, since it would take too long."""
+        return min(self.seconds, default=inf)
 
 
 def try_on_engine(
@@ -105,7 +107,7 @@ def _try(
     for turn in range(_TURNS):
         for way, trees in ways.items():
             one = tried[way]
-            if turn and one.best > _PATIENCE:
+            if one.predicted > _HOPELESS or (turn and one.best > _PATIENCE):
                 continue
             step(f"{workload}: {way}")
             started = time.perf_counter()
@@ -189,9 +191,9 @@ def show_engine(tried: list[Tried], rows: int, console: Console) -> None:
             one.way,
             str(one.trees),
             str(one.grids),
-            f"{one.shards:,}",
+            f"{one.shards:,}" if one.seconds else "",
             f"{one.predicted:.2f}",
-            f"{one.best:.2f}",
+            f"{one.best:.2f}" if one.seconds else "not run",
         )
         last = one.workload
     console.print(table)

@@ -66,7 +66,7 @@ def answer(query: BoundQuery, table: ShardTable, cells: Cells, due: Due | None =
 def _frames(
     places: Index, query: BoundQuery, shards: GridShards, due: Due | None, where: Bools
 ) -> Frames:
-    found = frames(places, shards.instants, query.window)
+    found = shards.frames(places, query.window)
     if due is None:
         return found
     fresh = shards.places_of(shards.fresh & where[shards.cells]) if due.open is not None else []
@@ -119,10 +119,16 @@ def _refuse_raised(
         raises = cells.raising(grid, condition)
         if raises is None:
             continue
-        raised = shards.rolled(raises, None).places
+        if not shards.occur(raises):
+            continue
         # Alone, Spark would raise for any row; a stream lives on, without the windows concerned.
-        if len(raised) and (due is None or len(_frames(raised, query, shards, due, raises))):
+        if due is None or len(_raised(raises, query, shards, due)):
             raise _would_raise(query, condition.sql)
+
+
+def _raised(raises: Bools, query: BoundQuery, shards: GridShards, due: Due) -> Frames:
+    """The windows due that hold a row for which a condition raises."""
+    return _frames(shards.places_of(raises[shards.cells]), query, shards, due, raises)
 
 
 def _would_raise(query: BoundQuery, sql: str) -> AnswerError:

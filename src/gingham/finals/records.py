@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -61,16 +62,7 @@ class RecordTable(ShardTable):
 
     def _select(self, grid: Grid) -> GridShards:
         records = self.reduced.of(grid)
-        found = self._sorted(records)
-        return _Rebuilt(
-            found.table,
-            found.rows,
-            found.cells,
-            found.starts,
-            found.groups,
-            found.group_count,
-            records,
-        )
+        return self._sorted(records, functools.partial(_Rebuilt, records=records))
 
 
 @dataclass
@@ -78,6 +70,9 @@ class _Rebuilt(GridShards):
     """Records of one grid; `cells` are their numbers."""
 
     records: GridRecords
+
+    def occur(self, wanted: Bools) -> bool:
+        return len(self.rolled(wanted, None).places) > 0
 
     def _roll_up(self, wanted: Bools, partial: Partial | None) -> Rolled:
         weights, divisor = self.records.weights(wanted, partial)
@@ -95,7 +90,7 @@ class _Rebuilt(GridShards):
         if partial is None:
             # Records may be there of which nothing is left for this condition.
             some = self._total(ROWS, shape, weights, divisor) > 0
-            return Rolled(shape.places[some], shape.kept, shape.first, None)
+            return Rolled(self._shared(shape.places[some]), shape.kept, shape.first, None)
         values = self._total(partial, shape, weights, divisor)
         seen = np.ones(len(values), dtype=bool)
         if partial.witness is not None:

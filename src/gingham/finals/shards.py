@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -13,6 +13,9 @@ import pyarrow as pa
 from gingham.aggregates import Partial, State
 from gingham.aggregates.monoid import flat
 from gingham.core import names
+from gingham.finals.kept import Kept
+from gingham.finals.windows import Frames, frames
+from gingham.logical.window import Window
 from gingham.plan.forest import Forest, Grid
 from gingham.plan.layout import Layout, Numbers, grid_starts
 from gingham.plan.slices import Slices
@@ -99,22 +102,23 @@ class ShardTable:
         return self.forest.columns
 
     def _select(self, grid: Grid) -> GridShards:
-        return self._sorted(grid)
+        return self._sorted(grid, GridShards)
 
-    def _sorted(self, grid: Numbers) -> GridShards:
+    def _sorted(self, grid: Numbers, made: Callable[..., GridShards]) -> GridShards:
         cells = self._cells
         rows = np.flatnonzero((cells >= grid.offset) & (cells < grid.offset + grid.cells))
         starts = self._instants[rows]
         columns = [self.table[names.key(self.forest.keys.index(k))] for k in grid.keys]
         groups, count = numbered(columns, rows)
         order = np.lexsort((starts, groups))
-        return GridShards(
+        return made(
             table=self,
             rows=rows[order],
             cells=cells[rows][order] - grid.offset,
             starts=starts[order],
             groups=groups[order],
             group_count=count,
+            cell_count=grid.cells,
         )
 
 
@@ -128,11 +132,11 @@ class GridShards:
     starts: Index
     groups: Index
     group_count: int
+    cell_count: int
 
     def __post_init__(self) -> None:
         self._states: dict[Partial, State] = {}
-        self._rolled: dict[tuple[bytes, Partial | None], Rolled] = {}
-        self._kept = 0
+        self._kept = Kept(_MOST_KEPT)
 
     @cached_property
     def instants(self) -> Index:
@@ -167,13 +171,22 @@ class GridShards:
     def rolled(self, wanted: Bools, partial: Partial | None) -> Rolled:
         """Shards of the wanted cells merged over cells: one per group and slice."""
         name = (wanted.tobytes(), partial)
-        found = self._rolled.pop(name, None)
-        if found is None:
-            found = self._roll_up(wanted, partial)
-            self._kept += found.size
-        self._rolled[name] = found  # the one used last stands last
-        while self._kept > _MOST_KEPT and len(self._rolled) > 1:
-            self._kept -= self._rolled.pop(next(iter(self._rolled))).size
+        return self._kept.get(name, lambda: self._roll_up(wanted, partial))
+
+    def frames(self, places: Index, window: Window) -> Frames:
+        """Every window of every group that holds at least one of the places."""
+        # The frames hold the places, so that no others have their id meanwhile.
+        name = (id(places), window)
+        return self._kept.get(name, lambda: frames(places, self.instants, window))
+
+    def occur(self, wanted: Bools) -> bool:
+        """Whether there are shards of any of these cells."""
+        return bool((wanted & self._occurring).any())
+
+    @cached_property
+    def _occurring(self) -> Bools:
+        found = np.zeros(self.cell_count, dtype=bool)
+        found[self.cells] = True
         return found
 
     @cached_property
@@ -205,7 +218,11 @@ class GridShards:
         kept = np.flatnonzero(wanted[self.cells])
         places = self.places[kept]
         first = np.flatnonzero(np.diff(places, prepend=-1))
-        return Rolled(places[first], kept, first, None)
+        return Rolled(self._shared(places[first]), kept, first, None)
+
+    def _shared(self, places: Index) -> Index:
+        """The same array for the same places: conditions often hold in the same slices."""
+        return self._kept.get(places.tobytes(), lambda: places)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,16 +16,30 @@ NEVER, FOREVER = -(1 << 62), 1 << 62  # before and after all instants
 
 @dataclass(frozen=True, slots=True)
 class Frames:
-    """Windows of groups: each a group's number and a window's start."""
+    """Windows of groups: each a group's number, a window's start, and its range of the places."""
 
+    places: Index
     groups: Index
     starts: Index
+    low: Index
+    high: Index
 
     def __len__(self) -> int:
         return len(self.starts)
 
+    @property
+    def size(self) -> int:
+        """About how many numbers it keeps."""
+        return len(self.places) + 4 * len(self.starts)
+
     def where(self, chosen: Bools) -> Frames:
-        return Frames(self.groups[chosen], self.starts[chosen])
+        return Frames(
+            self.places,
+            self.groups[chosen],
+            self.starts[chosen],
+            self.low[chosen],
+            self.high[chosen],
+        )
 
     def among(self, others: Frames) -> Bools:
         """Which of these are among the others."""
@@ -83,12 +97,21 @@ def frames(places: Index, instants: Index, window: Window) -> Frames:
     counts = np.maximum(last - fresh + 1, 0)
     owner = np.repeat(np.arange(len(places)), counts)
     nth = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)
-    return Frames(groups[owner], window.start + window.slide * (fresh[owner] + nth))
+    groups, starts = groups[owner], window.start + window.slide * (fresh[owner] + nth)
+    return Frames(places, groups, starts, *_ranges(groups, starts, places, instants, window))
 
 
 def ranges(found: Frames, places: Index, instants: Index, window: Window) -> tuple[Index, Index]:
     """For each window of a group, the range of the sorted places that lie in it; maybe empty."""
-    base = found.groups * (len(instants) + 1)
-    low = np.searchsorted(places, base + np.searchsorted(instants, found.starts))
-    high = np.searchsorted(places, base + np.searchsorted(instants, found.starts + window.range))
+    if places is found.places:
+        return found.low, found.high
+    return _ranges(found.groups, found.starts, places, instants, window)
+
+
+def _ranges(
+    groups: Index, starts: Index, places: Index, instants: Index, window: Window
+) -> tuple[Index, Index]:
+    base = groups * (len(instants) + 1)
+    low = np.searchsorted(places, base + np.searchsorted(instants, starts))
+    high = np.searchsorted(places, base + np.searchsorted(instants, starts + window.range))
     return low, high

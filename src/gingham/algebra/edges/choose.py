@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 
 from gingham.algebra.edges.blocks import random_blocks
 from gingham.algebra.edges.classes import (
@@ -60,6 +61,8 @@ def edge_rate(
     return METHODS[method](thin) if most is None else METHODS[method](thin, most)
 
 
+# Sets of queries with other conditions often have the same windows.
+@lru_cache(maxsize=256)
 def _best(classes: tuple[ResidueClass, ...], most: int) -> EdgeRate:
     pane, origin = pane_length(classes), classes[0][1]
     panes = [(s // pane, (a - origin) // pane % (s // pane)) for s, a in classes]
