@@ -22,7 +22,8 @@ from .queries import STREAM, TIME
 from .strategies import Case, cases, register_functions
 from .surprises import surprises
 
-_FIXTURES = [HealthCheck.function_scoped_fixture]
+# On a busy machine even drawing an example takes long.
+_FIXTURES = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 
 
 @settings(max_examples=10, suppress_health_check=_FIXTURES)
