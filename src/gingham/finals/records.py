@@ -15,11 +15,10 @@ from gingham.aggregates.counts import ADD_INTEGERS, counted
 from gingham.aggregates.monoid import Array
 from gingham.finals.shards import GridShards, Rolled, ShardTable, located
 from gingham.plan.forest import Forest, Grid
-from gingham.plan.layout import Layout, Numbers
+from gingham.plan.layout import Index, Layout, Numbers
 from gingham.plan.records import GridRecords, Reduced
 from gingham.plan.slices import Slices
 
-Index = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
 ROWS = counted("*")
