@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 
 from gingham import BatchProgress, Loom
 from gingham.core.errors import FragmentError
+from gingham.optimizer.cost import Cost
 from gingham.testing.replay import random_trades, replayed, write_batches
 
 WINDOW = "GROUP BY window(ts, '10 seconds')"
@@ -36,16 +37,20 @@ PACKETS = {  # (nodns, suspicious, spam): how many
 
 @pytest.fixture
 def packets(spark: SparkSession) -> Loom:
+    return _packets(spark, Cost())
+
+
+def _packets(spark: SparkSession, cost: Cost) -> Loom:
     rows = [(NOON, *flags) for flags, count in PACKETS.items() for _ in range(count)]
     schema = "ts timestamp, nodns boolean, suspicious boolean, spam boolean"
-    return Loom(spark).stream("packets", spark.createDataFrame(rows, schema), time="ts")
+    loom = Loom(spark, cost=cost)
+    loom.stream("packets", spark.createDataFrame(rows, schema), time="ts")
+    for place, predicate in enumerate(PREDICATES, 1):
+        loom.add(f"SELECT count(*) AS n FROM packets WHERE {predicate} {WINDOW}", name=f"q{place}")
+    return loom
 
 
 def test_five_counts_from_four_records(packets: Loom):
-    for place, predicate in enumerate(PREDICATES, 1):
-        packets.add(
-            f"SELECT count(*) AS n FROM packets WHERE {predicate} {WINDOW}", name=f"q{place}"
-        )
     answers = packets.run(fragments=True)
     found = [answers.arrow(name)["n"].to_pylist() for name in packets.queries]
     assert found == [[132], [56], [188], [140], [13]]
@@ -57,11 +62,16 @@ def test_a_window_without_rows_of_a_query_gives_no_row(packets: Loom):
     packets.add(
         f"SELECT count(*) AS n FROM packets WHERE nodns AND suspicious {WINDOW}", name="none"
     )
-    for place, predicate in enumerate(PREDICATES):
-        packets.add(
-            f"SELECT count(*) AS n FROM packets WHERE {predicate} {WINDOW}", name=f"q{place}"
-        )
     assert packets.run(fragments=True).arrow("none").num_rows == 0
+
+
+@pytest.mark.parametrize(("cost", "records"), [(Cost(), False), (Cost(shard=1.0), True)])
+def test_auto_sends_records_where_shards_cost_much(
+    spark: SparkSession, cost: Cost, *, records: bool
+):
+    answers = _packets(spark, cost).run(fragments="auto")
+    assert bool(answers.statistics.fragments) == records
+    assert answers.arrow("q3")["n"].to_pylist() == [188]
 
 
 def test_what_cannot_be_subtracted_is_only_merged(spark: SparkSession):
@@ -81,7 +91,8 @@ def test_what_cannot_be_subtracted_is_only_merged(spark: SparkSession):
     answers = loom.run(fragments=True)
     for name in parts:
         # As text, since NaN is not equal to itself.
-        assert str(answers[name].collect()) == str(loom.alone(name).collect())
+        alone = loom.alone(name).toArrow().to_pylist()
+        assert str(answers.arrow(name).to_pylist()) == str(alone)
 
 
 def test_long_integers_and_decimals_stay_exact(spark: SparkSession):
@@ -106,7 +117,7 @@ def test_long_integers_and_decimals_stay_exact(spark: SparkSession):
     answers = loom.run(fragments=True)
     assert answers.statistics.shards == 3
     for name in loom.queries:
-        assert answers[name].collect() == loom.alone(name).collect()
+        assert answers.arrow(name).to_pylist() == loom.alone(name).toArrow().to_pylist()
 
 
 def test_a_record_that_overflows_takes_nobody_down(spark: SparkSession):
@@ -124,7 +135,6 @@ def test_a_record_that_overflows_takes_nobody_down(spark: SparkSession):
 
 
 def test_a_wish_that_is_none_is_refused(packets: Loom):
-    packets.add(f"SELECT count(*) AS n FROM packets {WINDOW}", name="a")
     with pytest.raises(FragmentError, match="fragments='yes'"):
         packets.run(fragments="yes")  # pyright: ignore[reportArgumentType]
 

@@ -22,7 +22,8 @@ from rich.console import Console
 from gingham.algebra.fragments import METHODS, decompose, generate, planted_size
 from gingham.bench.fragment_figures import PAPER, draw
 from gingham.bench.fragments_on_spark import on_spark
-from gingham.bench.sections import Cell, Section, Target, as_json, show
+from gingham.bench.sections import Cell, Section, as_json, show
+from gingham.bench.targets import Target
 
 Sizes = Sequence[tuple[int, int]]
 

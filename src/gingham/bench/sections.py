@@ -7,17 +7,9 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
+from gingham.bench.targets import Target, show_targets
+
 Cell = str | int | float | None
-
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    """A promise, and what was measured; None where there is nothing to compare."""
-
-    what: str
-    wanted: str
-    measured: str
-    met: bool | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +33,7 @@ def show(sections: Sequence[Section], console: Console) -> None:
     """Print a table for each section, and what was promised at the end."""
     for section in sections:
         console.print(_table(section.title, section.headers, section.rows, section.caption))
-    verdict = {True: "[green]yes", False: "[red]no", None: "-"}
-    targets = [target for section in sections for target in section.targets]
-    if targets:
-        rows = [(t.what, t.wanted, t.measured, verdict[t.met]) for t in targets]
-        console.print(_table("targets", ("", "wanted", "measured", "met"), rows))
+    show_targets([target for section in sections for target in section.targets], console)
 
 
 def _table(

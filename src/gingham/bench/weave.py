@@ -17,6 +17,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 from rich.console import Console
 
+from gingham.bench.targets import Target, show_targets
 from gingham.bench.weave_cost import cost_figures
 from gingham.bench.weave_engine import (
     ROWS,
@@ -26,7 +27,7 @@ from gingham.bench.weave_engine import (
     show_engine,
     try_on_engine,
 )
-from gingham.bench.weave_figure import Figure, Target, draw, show
+from gingham.bench.weave_figure import Figure, draw, show
 from gingham.bench.weave_scale import measure_targets, scale_figures
 from gingham.optimizer.cost import Cost
 
@@ -70,7 +71,8 @@ def run(
         tried = try_on_engine(spark, rows, Cost(), step, quick=quick)
     report = Report(tuple(figures), (*targets, *engine_targets(tried)), tried)
     show_engine(tried, rows, console)
-    show(report.figures, report.targets, console)
+    show(report.figures, console)
+    show_targets(report.targets, console)
     if json_path:
         Path(json_path).write_text(json.dumps(report.as_json(), indent=2), encoding="utf-8")
         console.print(f"every number: {json_path}")

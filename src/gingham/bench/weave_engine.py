@@ -15,7 +15,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from gingham.bench.weave_figure import Target
+from gingham.bench.targets import Target
 from gingham.logical.window import Window
 from gingham.loom import Loom
 from gingham.optimizer.cost import Cost

@@ -37,18 +37,8 @@ class Figure:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
-    """A promise, and what was measured; the command is beside it."""
-
-    what: str
-    wanted: str
-    measured: str
-    met: bool | None
-
-
-def show(figures: Sequence[Figure], targets: Sequence[Target], console: Console) -> None:
-    """Print a table for each figure, and the targets."""
+def show(figures: Sequence[Figure], console: Console) -> None:
+    """Print a table for each figure."""
     for figure in figures:
         table = Table(title=f"{figure.name}: {figure.title}, {figure.up}", box=SIMPLE_HEAD)
         table.add_column(figure.across, justify="right")
@@ -60,13 +50,6 @@ def show(figures: Sequence[Figure], targets: Sequence[Target], console: Console)
         console.print(table)
         for note in figure.notes:
             console.print(f"[dim]{note}", highlight=False)
-    table = Table(title="targets", box=SIMPLE_HEAD)
-    for header in ("", "wanted", "measured", "met"):
-        table.add_column(header)
-    for target in targets:
-        met = {True: "[green]yes", False: "[red]no", None: "-"}[target.met]
-        table.add_row(target.what, target.wanted, target.measured, met)
-    console.print(table)
 
 
 def _number(value: float | None) -> str:

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 
 from gingham.algebra.edges import edge_rate, normalized
-from gingham.bench.weave_figure import Figure, Target
+from gingham.bench.targets import Target
+from gingham.bench.weave_figure import Figure
 from gingham.core.errors import BudgetError
 from gingham.optimizer.weave import weave
 from gingham.optimizer.weave.plan import window_classes

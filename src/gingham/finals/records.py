@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -14,11 +15,10 @@ from gingham.aggregates.counts import ADD_INTEGERS, counted
 from gingham.aggregates.monoid import Array
 from gingham.finals.shards import GridShards, Rolled, ShardTable, located
 from gingham.plan.forest import Forest, Grid
-from gingham.plan.layout import Layout, Numbers
+from gingham.plan.layout import Index, Layout, Numbers
 from gingham.plan.records import GridRecords, Reduced
 from gingham.plan.slices import Slices
 
-Index = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
 ROWS = counted("*")
@@ -61,16 +61,7 @@ class RecordTable(ShardTable):
 
     def _select(self, grid: Grid) -> GridShards:
         records = self.reduced.of(grid)
-        found = self._sorted(records)
-        return _Rebuilt(
-            found.table,
-            found.rows,
-            found.cells,
-            found.starts,
-            found.groups,
-            found.group_count,
-            records,
-        )
+        return self._sorted(records, functools.partial(_Rebuilt, records=records))
 
 
 @dataclass
@@ -95,7 +86,7 @@ class _Rebuilt(GridShards):
         if partial is None:
             # Records may be there of which nothing is left for this condition.
             some = self._total(ROWS, shape, weights, divisor) > 0
-            return Rolled(shape.places[some], shape.kept, shape.first, None)
+            return Rolled(self._shared(shape.places[some]), shape.kept, shape.first, None)
         values = self._total(partial, shape, weights, divisor)
         seen = np.ones(len(values), dtype=bool)
         if partial.witness is not None:

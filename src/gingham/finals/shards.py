@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -102,16 +102,16 @@ class ShardTable:
         return self.forest.columns
 
     def _select(self, grid: Grid) -> GridShards:
-        return self._sorted(grid)
+        return self._sorted(grid, GridShards)
 
-    def _sorted(self, grid: Numbers) -> GridShards:
+    def _sorted(self, grid: Numbers, made: Callable[..., GridShards]) -> GridShards:
         cells = self._cells
         rows = np.flatnonzero((cells >= grid.offset) & (cells < grid.offset + grid.cells))
         starts = self._instants[rows]
         columns = [self.table[names.key(self.forest.keys.index(k))] for k in grid.keys]
         groups, count = numbered(columns, rows)
         order = np.lexsort((starts, groups))
-        return GridShards(
+        return made(
             table=self,
             rows=rows[order],
             cells=cells[rows][order] - grid.offset,
@@ -206,10 +206,11 @@ class GridShards:
         kept = np.flatnonzero(wanted[self.cells])
         places = self.places[kept]
         first = np.flatnonzero(np.diff(places, prepend=-1))
-        places = places[first]
-        # Conditions often hold in the same slices: then they share one array, and the frames.
-        places = self._kept.get(places.tobytes(), lambda: places)
-        return Rolled(places, kept, first, None)
+        return Rolled(self._shared(places[first]), kept, first, None)
+
+    def _shared(self, places: Index) -> Index:
+        """The same array for the same places: conditions often hold in the same slices."""
+        return self._kept.get(places.tobytes(), lambda: places)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,10 +20,10 @@ from gingham.finals.answer import Cells
 from gingham.finals.records import ROWS
 from gingham.plan.bound import BoundQuery
 from gingham.plan.forest import Forest, Grid
+from gingham.plan.layout import Index
 from gingham.plan.records import Block, GridRecords, Reduced
 
 Bools = npt.NDArray[np.bool_]
-Index = npt.NDArray[np.int64]
 Sets = dict[bytes, Bools]  # sets of cells, by their bytes
 
 # Who tells which rows there are: records that merge whole partials before sums that need a count.

@@ -17,8 +17,8 @@ import numpy.typing as npt
 
 from gingham.aggregates import Capability, Partial
 from gingham.plan.forest import Grid
+from gingham.plan.layout import Index
 
-Index = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
 

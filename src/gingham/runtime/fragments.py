@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Literal
 
-import numpy as np
-import numpy.typing as npt
 from pyspark.sql import DataFrame
 
 from gingham.algebra.edges import edge_rate
@@ -15,11 +13,11 @@ from gingham.finals.answer import Cells
 from gingham.optimizer.cost import Cost
 from gingham.optimizer.decompose import fold, reduce_forest
 from gingham.plan.forest import Plan
+from gingham.plan.layout import Index
 from gingham.plan.load import expected_places
 from gingham.plan.records import Reduced
 from gingham.spark.fragments import met
 
-Index = npt.NDArray[np.int64]
 Fragments = bool | Literal["auto"]
 
 # A job of its own has its price, however few rows it looks at.

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-import numpy.typing as npt
 from pyspark.sql import DataFrame
 
 from gingham.core import names
 from gingham.core.names import quoted
 from gingham.plan.forest import Forest
+from gingham.plan.layout import Index
 from gingham.plan.records import GridRecords, Reduced
 from gingham.plan.slices import Slices
 from gingham.spark.draft import Draft
@@ -31,8 +31,6 @@ from gingham.spark.shards import (
     in_grids,
     placed,
 )
-
-Index = npt.NDArray[np.int64]
 
 
 def met(enriched: DataFrame, forest: Forest, folds: Mapping[int, Index]) -> Index:
