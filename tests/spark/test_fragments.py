@@ -178,7 +178,7 @@ def _streamed(spark: SparkSession, folder: Path, *, fragments: bool) -> tuple[di
         if batch.number == 2:
             loom.remove("b")
             loom.add(_listed("later"), name="later")
-        if batch.number == 4:
+        if batch.number == 3:
             for name in LISTS:
                 loom.add(_listed(name), name=f"{name} again", backfill=True)
 
