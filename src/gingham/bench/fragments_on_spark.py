@@ -49,7 +49,7 @@ def on_spark(spark: SparkSession, rows: int, *, quick: bool) -> Section:
     """Answer every workload in every way, from no sharing to the fewest records."""
     table: list[list[Cell]] = []
     targets: list[Target] = []
-    numbers: list[dict[str, object]] = []
+    numbers: list[Mapping[str, object]] = []
     for make in (flags, in_lists, overlapping):
         source, loom = make(spark, rows, FEW_QUERIES if quick else QUERIES)
         for name in loom.queries[:5]:
