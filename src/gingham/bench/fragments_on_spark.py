@@ -13,7 +13,6 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 import gingham
-from gingham.bench.arrow_partials import answers_through_arrow
 from gingham.bench.sections import Cell, Section
 from gingham.bench.shuffle import Shuffled, shuffled
 from gingham.bench.targets import Target
@@ -50,7 +49,7 @@ def on_spark(spark: SparkSession, rows: int, *, quick: bool) -> Section:
     """Answer every workload in every way, from no sharing to the fewest records."""
     table: list[list[Cell]] = []
     targets: list[Target] = []
-    numbers: list[dict[str, object]] = []
+    numbers: list[Mapping[str, object]] = []
     for make in (flags, in_lists, overlapping):
         source, loom = make(spark, rows, FEW_QUERIES if quick else QUERIES)
         for name in loom.queries[:5]:
@@ -63,10 +62,10 @@ def on_spark(spark: SparkSession, rows: int, *, quick: bool) -> Section:
         source.unpersist()
         queries, records = len(loom.queries), sum(grid.size for grid in reduced.grids)
         targets += _targets(make.__name__, found, (queries - records) / queries)
-        found.append(Measured(make.__name__, "  of that, to see fragments", seeing, right=True))
         table += [_row(one, found[0].shuffled) for one in found]
-        table[-1][0] = f"q = {queries}, k = {records}"
-        numbers += [{**asdict(one), "queries": queries, "k": records} for one in found]
+        table.append([f"q = {queries}, k = {records}", *_seeing(seeing)])
+        common = {"queries": queries, "k": records, "seeing": asdict(seeing)}
+        numbers += [{**asdict(one), **common} for one in found]
     return Section(
         f"on Spark: {rows:,} rows in {PARTITIONS} partitions",
         ("", "way", "records shuffled", "saved", "bytes", "seconds", "right"),
@@ -105,6 +104,12 @@ def _row(one: Measured, alone: Shuffled) -> list[Cell]:
     ]
 
 
+def _seeing(what: Shuffled) -> list[Cell]:
+    """The part of the way above that goes into seeing which fragments there are."""
+    numbers = (f"{what.records:,}", None, f"{what.bytes:,}", f"{what.seconds:.2f}", None)
+    return ["of that, to see fragments", *numbers]
+
+
 def _targets(name: str, found: Sequence[Measured], ideal: float) -> list[Target]:
     saved = 1 - found[-1].shuffled.records / found[0].shuffled.records
     right = [one.right for one in found]
@@ -127,31 +132,18 @@ def _same(one: pa.Table, other: pa.Table) -> bool:
 
 def _ways(loom: Loom, source: DataFrame) -> dict[str, Callable[[], Answers]]:
     plan = loom.plan()
-    forest = plan.forest
 
-    def named(answers: Mapping[str, DataFrame]) -> Answers:
-        assert isinstance(answers, gingham.Answers)
+    def named(answers: gingham.Answers) -> Answers:
         return {name: answers.arrow(name) for name in loom.queries}
 
     def as_they_are() -> Answers:
-        reduced = reduce_forest(forest, np.zeros(0, dtype=np.int64), Cells())
+        reduced = reduce_forest(plan.forest, np.zeros(0, dtype=np.int64), Cells())
         return named(run(loom.spark, plan, source, TIME, lambda: 0, reduced=reduced))
-
-    def through_arrow() -> Answers:
-        reduced = choose(plan, source, Cost(), fragments=True)
-        assert reduced is not None
-        slots = answers_through_arrow(source, forest, reduced, TIME)
-        names = {q.name: [o.name for o in q.query.outputs] for q in forest.queries}
-        return {
-            name: table.rename_columns(["window_start", "window_end", *names[name]])
-            for name, table in slots.items()
-        }
 
     return {
         ALONE: lambda: {name: loom.alone(name).toArrow() for name in loom.queries},
         "shards": lambda: named(loom.run(fragments=False)),
         "fragments as they are": as_they_are,
-        "records, reduced by Arrow": through_arrow,
         "records": lambda: named(loom.run(fragments=True)),
     }
 
