@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming import StreamingQuery
 
+from gingham.algebra.sketches.space import Metric
 from gingham.core.errors import CatalogError, GinghamError, QueryError
 from gingham.core.names import quoted
 from gingham.core.time import parse_duration
@@ -23,6 +24,7 @@ from gingham.optimizer import optimize
 from gingham.plan.bound import BoundQuery
 from gingham.plan.forest import Plan
 from gingham.runtime.clock import Timing
+from gingham.runtime.estimator import Estimator, Source
 from gingham.runtime.loop import Job, Listener, StreamLoop
 from gingham.runtime.registry import Registered, Registry
 from gingham.runtime.running import Running
@@ -268,6 +270,18 @@ class Loom:
         quiet = parse_duration(idle) if idle else None
         self._running = Running(self.spark, streams, target, listeners, quiet)
         return self._running
+
+    def sketch(self, *, budget: int, metric: Metric = "average", seed: int = 0) -> Estimator:
+        """Estimate COUNT and SUM over joins of streams and tables in so many words of memory.
+
+        Queries are added to what this gives, not to the loom: its answers are exact.
+        """
+        return Estimator(self.spark, self._sources_to_join, budget, metric, seed)
+
+    def _sources_to_join(self) -> dict[str, Source]:
+        streams = {k: Source(s.info.name, s.rows, s.info.time) for k, s in self._streams.items()}
+        tables = {k: Source(t.name, self._lookups[t.name].rows) for k, t in self._tables.items()}
+        return {**streams, **tables}
 
     def _timing(self, source: _Source, output_mode: str, lateness: str) -> Timing:
         name = source.info.name

@@ -30,13 +30,28 @@ def count(
 
     There is a family and a column of keys for each attribute; frequencies may be negative.
     """
+    return count_slices(families, keys, frequencies, np.zeros(1, dtype=np.intp))[0]
+
+
+def count_slices(
+    families: Sequence[Words],
+    keys: Sequence[Words],
+    frequencies: npt.NDArray[np.int64],
+    starts: npt.NDArray[np.intp],
+) -> Counters:
+    """A row of counters for each slice of the keys; `starts` tells where slices begin."""
     check_magnitude(frequencies)
-    copies = len(families[0])
-    total = np.zeros(copies, dtype=np.uint64)  # modulo 2^64, which the check has made exact
+    if len(starts) > 1:
+        keys, frequencies, starts = _aligned(keys, frequencies, starts)
+    # Modulo 2^64, which the check has made exact.
+    total = np.zeros((len(starts), len(families[0])), dtype=np.uint64)
     for start in range(0, len(frequencies), BLOCK):
         stop = start + BLOCK
         odd = _odd(families, [column[start:stop] for column in keys])
-        total += _weighed(odd, frequencies[start:stop])
+        first = int(np.searchsorted(starts, start, side="right")) - 1
+        last = int(np.searchsorted(starts, stop))
+        inside = np.maximum(starts[first:last] - start, 0)
+        total[first:last] += _weighed(odd, frequencies[start:stop], inside)
     flipped = np.bitwise_xor.reduce([seeds[:, 2] & ONE for seeds in families])
     counters = total.view(np.int64)
     return np.where(flipped == ONE, -counters, counters)
@@ -90,16 +105,38 @@ def _choices(eight: Words) -> Words:
     return table
 
 
-def _weighed(odd: Words, frequencies: npt.NDArray[np.int64]) -> Words:
-    """The sum of frequencies, negated where the bit is set, for each copy; modulo 2^64."""
+def _weighed(
+    odd: Words, frequencies: npt.NDArray[np.int64], starts: npt.NDArray[np.intp]
+) -> Words:
+    """The sum of frequencies, negated where the bit is set, by slice and copy; modulo 2^64."""
     least = frequencies.min()
     above = frequencies.view(np.uint64) - least.view(np.uint64)
     planes = _planes(above, odd.shape[1])[: int(above.max()).bit_length()]
-    negated = _ones(odd) * least.view(np.uint64)
+    words = starts // 64
+    negated = _ones(odd, words) * least.view(np.uint64)
     for bit, plane in enumerate(planes):
-        negated += _ones(odd & plane) << np.uint64(bit)
-    return frequencies.view(np.uint64).sum(dtype=np.uint64) - (negated << ONE)
+        negated += _ones(odd & plane, words) << np.uint64(bit)
+    sums = np.add.reduceat(frequencies.view(np.uint64), starts)
+    return sums[:, None] - (negated << ONE)
 
 
-def _ones(bits: Words) -> Words:
-    return np.bitwise_count(bits).sum(axis=1, dtype=np.uint64)
+def _ones(bits: Words, starts: npt.NDArray[np.intp]) -> Words:
+    """How many bits are set, by slice and copy."""
+    counts = np.bitwise_count(bits)
+    if len(starts) == 1:
+        return counts.sum(axis=1, dtype=np.uint64)[None, :]
+    return np.add.reduceat(counts, starts, axis=1, dtype=np.uint64).T
+
+
+def _aligned(
+    keys: Sequence[Words], frequencies: npt.NDArray[np.int64], starts: npt.NDArray[np.intp]
+) -> tuple[list[Words], npt.NDArray[np.int64], npt.NDArray[np.intp]]:
+    """The same slices, each from a multiple of 64 on, with keys that count nothing in between."""
+    lengths = np.diff(starts, append=len(frequencies))
+    room = -(-lengths // 64) * 64
+    moved = np.cumsum(room) - room
+    places = np.arange(len(frequencies)) + np.repeat(moved - starts, lengths)
+    spread = [np.zeros(room.sum(), dtype=column.dtype) for column in (*keys, frequencies)]
+    for column, given in zip(spread, (*keys, frequencies), strict=True):
+        column[places] = given
+    return spread[:-1], spread[-1], moved

@@ -78,15 +78,19 @@ def sketch_weights(plan: SharingPlan, sketches: Sketches) -> dict[str, float]:
     little is known does not starve the others.
     """
     found: dict[str, float] = {}
-    for query, copies in plan.copies.items():
-        values = samples(plan, sketches, query)
-        variance = float(values.var(ddof=1)) if copies > 1 else 0.0
-        if not variance:
-            found[query] = plan.weights[query]
-            continue
-        answer = abs(float(values.mean())) + 2 * math.sqrt(variance / copies)
-        found[query] = SCALE * variance / answer**2
+    for query in plan.copies:
+        weight = weight_of(samples(plan, sketches, query))
+        found[query] = plan.weights[query] if weight is None else weight
     return found
+
+
+def weight_of(values: npt.NDArray[np.float64]) -> float | None:
+    """A weight from samples of one query; None if they do not tell."""
+    variance = float(values.var(ddof=1)) if len(values) > 1 else 0.0
+    if not variance:
+        return None
+    answer = abs(float(values.mean())) + 2 * math.sqrt(variance / len(values))
+    return SCALE * variance / answer**2
 
 
 def _weight(tree: JoinTree, statistics: Mapping[str, Mapping[str, Histogram]]) -> float:

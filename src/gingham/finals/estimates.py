@@ -1,0 +1,199 @@
+"""Sketches to estimates: slices to windows, products of counters to answers with intervals."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from gingham.algebra.sketches import SharingPlan, median_of_means
+from gingham.algebra.sketches.counters import overflow
+from gingham.algebra.sketches.fragments import Factor
+from gingham.algebra.sketches.weights import weight_of
+from gingham.core import names
+from gingham.finals.windows import frames
+from gingham.logical.window import Window
+from gingham.plan.sketches import BoundJoin
+
+Whole = npt.NDArray[np.int64]
+Samples = npt.NDArray[np.float64]
+
+# Windows at a time: their products of counters have so many numbers.
+_NUMBERS = 1 << 22
+_LIMIT = 2.0**63
+
+
+@dataclass(frozen=True, slots=True)
+class SlicedSketch:
+    """One sketch by slice of time: where slices begin, in order, and a row of counters for each.
+
+    `timeless` are the counters of rows that have no time.
+    """
+
+    instants: Whole
+    counters: Whole
+    timeless: Whole
+
+    def total(self) -> Whole:
+        """The sketch of all rows."""
+        everything = np.vstack([self.counters, self.timeless])
+        _refuse_overflow(_magnitudes(everything).sum())
+        return everything.sum(axis=0, keepdims=True)
+
+    def windows(self, starts: Whole, window: Window) -> Whole:
+        """The sketches of some windows, each a row."""
+        low = np.searchsorted(self.instants, starts)
+        high = np.searchsorted(self.instants, starts + window.range)
+        largest = _prefix_sums(_magnitudes(self.counters)[:, None])
+        _refuse_overflow((largest[high] - largest[low]).max(initial=0.0))
+        # Differences are exact modulo 2^64 even where a sum of all slices would not fit.
+        sums = _prefix_sums(self.counters.view(np.uint64))
+        return (sums[high] - sums[low]).view(np.int64)
+
+
+class SketchTable:
+    """Sketches of a plan: one row for each instant and sketch, or several that are yet to add."""
+
+    def __init__(self, table: pa.Table, sharing: SharingPlan) -> None:
+        self.table = table
+        self.sharing = sharing
+        self._known: dict[int, SlicedSketch] = {}
+
+    def of(self, vertex: int) -> SlicedSketch:
+        """One sketch; an error if its counters do not fit 64 bits."""
+        if vertex not in self._known:
+            self._known[vertex] = self._load(vertex)
+        return self._known[vertex]
+
+    def _load(self, vertex: int) -> SlicedSketch:
+        rows = self.table.filter(pc.equal(self.table[names.SKETCH], vertex))
+        words = self.sharing.words[vertex]
+        if rows[names.COUNTERS].null_count:
+            raise overflow()
+        packed = b"".join(rows[names.COUNTERS].to_pylist())
+        counters = np.frombuffer(packed, dtype="<i8").reshape(-1, words)
+        timed = rows[names.INSTANT].is_valid().to_numpy(zero_copy_only=False).astype(bool)
+        instants = rows[names.INSTANT].drop_null().to_numpy().astype(np.int64)
+        order = np.argsort(instants, kind="stable")
+        instants, starts = np.unique(instants[order], return_index=True)
+        return SlicedSketch(
+            instants,
+            _added(counters[timed][order], starts),
+            _added(counters[~timed], np.zeros(1, dtype=np.intp))[0],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Estimated:
+    """The answers of a query, and how hard it turned out to be; None if nothing tells."""
+
+    table: pa.Table
+    weight: float | None
+
+
+def estimated(
+    query: BoundJoin,
+    sketches: SketchTable,
+    sliced: frozenset[str],
+    confidence: float,
+    instant: pa.DataType,
+) -> Estimated:
+    """One row for the query, or one for each window that holds rows of all its streams.
+
+    `sliced` are the relations whose sketches are cut into slices; `instant` is the type of bounds.
+    """
+    sharing, window = sketches.sharing, query.query.window
+    starts = None if window is None else _starts(query, sketches, sliced, window)
+    count = 1 if starts is None else len(starts)
+    copies = sharing.copies[query.name]
+    found: list[tuple[float, float, float]] = []
+    weights: list[float] = []
+    step = max(1, _NUMBERS // copies)
+    for first in range(0, count, step):
+        some = None if starts is None else starts[first : first + step]
+        for samples in _samples(query, sketches, sliced, some):
+            one = median_of_means(samples, confidence)
+            found.append((one.value, one.lower, one.upper))
+            weights += [weight] if (weight := weight_of(samples)) is not None else []
+    numbers = query.unit * np.array(found, dtype=np.float64).reshape(-1, 3)
+    columns: dict[str, pa.Array] = {}
+    if starts is not None and window is not None:
+        columns[names.WINDOW_START] = pa.array(starts).cast(instant)
+        columns[names.WINDOW_END] = pa.array(starts + window.range).cast(instant)
+    columns |= {name: pa.array(numbers[:, i]) for i, name in enumerate(_BOUNDS)}
+    columns["words"] = pa.array(np.full(len(numbers), sharing.space(query.name), dtype=np.int64))
+    return Estimated(pa.table(columns), float(np.mean(weights)) if weights else None)
+
+
+_BOUNDS = ("estimate", "lower", "upper")
+
+
+def _starts(
+    query: BoundJoin, sketches: SketchTable, sliced: frozenset[str], window: Window
+) -> Whole:
+    """The windows in which every stream of the query has rows."""
+    found: Whole | None = None
+    for factor in sketches.sharing.factors[query.name]:
+        if not _is_sliced(factor, sketches, sliced):
+            continue
+        instants = np.unique(
+            np.concatenate([sketches.of(v).instants for v, _ in factor] or [np.empty(0, np.int64)])
+        )
+        starts = frames(np.arange(len(instants)), instants, window).starts
+        found = starts if found is None else np.intersect1d(found, starts)
+    assert found is not None  # a query with a window has a stream
+    return found
+
+
+def _samples(
+    query: BoundJoin, sketches: SketchTable, sliced: frozenset[str], starts: Whole | None
+) -> Samples:
+    """Independent estimates, each right on average: a row for each window, one for each copy."""
+    sharing, window = sketches.sharing, query.query.window
+    copies = sharing.copies[query.name]
+    product = np.ones((1 if starts is None else len(starts), copies))
+    for factor in sharing.factors[query.name]:
+        total = np.zeros((1, copies), dtype=np.int64)
+        magnitude = 0.0
+        for vertex, times in factor:
+            slices = sketches.of(vertex)
+            if starts is None or window is None or not _is_sliced(factor, sketches, sliced):
+                counters = slices.total()
+            else:
+                counters = slices.windows(starts, window)
+            magnitude += abs(times) * _magnitudes(counters).max(initial=0.0)
+            _refuse_overflow(magnitude)
+            total = total + times * counters[:, :copies]
+        product = product * total
+    return product
+
+
+def _is_sliced(factor: Factor, sketches: SketchTable, sliced: frozenset[str]) -> bool:
+    return any(sketches.sharing.vertices[vertex].relation in sliced for vertex, _ in factor)
+
+
+def _added(counters: Whole, starts: npt.NDArray[np.intp]) -> Whole:
+    """Rows added up from each start to the next."""
+    if not len(counters):
+        return np.zeros((len(starts), counters.shape[1]), dtype=np.int64)
+    _refuse_overflow(np.add.reduceat(_magnitudes(counters), starts).max(initial=0.0))
+    return np.add.reduceat(counters, starts, axis=0)
+
+
+def _prefix_sums(rows: npt.NDArray[np.generic]) -> npt.NDArray[np.generic]:
+    sums = np.zeros((len(rows) + 1, rows.shape[1]), dtype=rows.dtype)
+    np.cumsum(rows, axis=0, out=sums[1:])
+    return sums
+
+
+def _magnitudes(counters: Whole) -> Samples:
+    """The largest counter of each row, as a float: -2^63 has no positive counterpart."""
+    return np.abs(counters.astype(np.float64)).max(axis=1, initial=0.0)
+
+
+def _refuse_overflow(magnitude: float) -> None:
+    if magnitude >= _LIMIT:
+        raise overflow()

@@ -1,0 +1,178 @@
+"""Rows to sketches: grouped by their join attributes in the JVM, then sketched where they are.
+
+What leaves a task is one row of counters for each slice and sketch, however many rows it read.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import reduce
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from pyspark.sql import DataFrame
+
+from gingham.algebra.sketches import SharingPlan, Vertex
+from gingham.algebra.sketches.counters import Counters, overflow
+from gingham.algebra.sketches.table import Rows
+from gingham.core import names
+from gingham.core.errors import AnswerError
+from gingham.plan.sketches import Fragments, Pass, SketchPlan
+from gingham.plan.slices import Slices
+from gingham.spark.alone import micros
+from gingham.spark.draft import Draft
+from gingham.spark.search import intervals, place, searches, values
+from gingham.spark.shards import number_slices
+
+Whole = npt.NDArray[np.int64]
+
+# One row for each slice and sketch; no counters: they would not fit 64 bits.
+_SCHEMA = f"{names.INSTANT} BIGINT, {names.SKETCH} INT, {names.COUNTERS} BINARY"
+# Groups at a time: enough for numpy, little enough for a worker.
+_GROUPS = 1 << 18
+# The slice of rows without a time.
+_TIMELESS = -(1 << 63)
+
+
+def sketch_relations(
+    plan: SketchPlan,
+    rows: Mapping[str, DataFrame],
+    times: Mapping[str, str | None],
+    slices: Slices | None,
+) -> DataFrame:
+    """One pass over each relation: `__instant`, `__sketch`, `__counters`, yet to be added up."""
+    parts: list[DataFrame] = []
+    for one in plan.passes:
+        cut = slices if one.sliced else None
+        grouped = group(rows[one.relation], one, times[one.relation], cut)
+        parts.append(grouped.mapInArrow(_sketcher(plan.sharing, one, cut), _SCHEMA))
+    return reduce(DataFrame.unionAll, parts)
+
+
+def group(rows: DataFrame, one: Pass, time: str | None, slices: Slices | None) -> DataFrame:
+    """Rows with equal `__slice`, `__fragment`, `__word_0`, ... as one, with `__rows` and sums."""
+    words = [names.word(i) for i in range(len(one.attributes))]
+    draft = Draft(rows).plus(
+        *(f"{sql} AS {name}" for sql, name in zip(one.attributes, words, strict=True))
+    )
+    keys = list(words)
+    if slices is not None:
+        assert time is not None  # only streams are cut into slices
+        draft = draft.plus(f"{micros(rows, time)} AS {names.TIME}")
+        draft = number_slices(draft, slices, names.SLICE)
+        keys.insert(0, names.SLICE)
+    if one.fragments.axes:
+        draft = _number_fragments(draft, one.fragments)
+        keys.insert(0, names.FRAGMENT)
+        if -1 in one.fragments.of_cells:
+            draft = Draft(draft.made().where(f"{names.FRAGMENT} >= 0"))
+    # NULL where it would overflow.
+    sums = [f"try_sum(coalesce({m}, 0)) AS {names.partial(i)}" for i, m in enumerate(one.measures)]
+    return draft.select(*keys, f"count(*) AS {names.ROWS}", *sums).made(group_by=", ".join(keys))
+
+
+def _number_fragments(draft: Draft, fragments: Fragments) -> Draft:
+    axes = fragments.axes
+    draft = place(draft.plus(*values(axes)), searches(axes)).plus(*intervals(axes))
+    cell = "0"
+    for position, axis in enumerate(axes):
+        cell = f"({cell}) * {axis.size} + {names.interval(position)}"
+    # JSON is how Spark reads a long list of constants fastest.
+    listed = f"from_json('{json.dumps(list(fragments.of_cells))}', 'array<int>')"
+    return draft.plus(f"get({listed}, CAST({cell} AS INT)) AS {names.FRAGMENT}")
+
+
+def _sketcher(
+    sharing: SharingPlan, one: Pass, slices: Slices | None
+) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    vertices = sharing.of(one.relation)
+
+    def compute(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for groups in _together(batches):
+            try:
+                rows = _rows(groups, vertices, one)
+                for vertex in vertices:
+                    numbers, counters = rows.counted(sharing, vertex)
+                    yield _packed(vertex, _instants(numbers, slices), counters)
+            except AnswerError:
+                for vertex in vertices:
+                    yield _packed(vertex, pa.nulls(1, pa.int64()), None)
+
+    return compute
+
+
+def _together(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
+    """Batches of groups as few larger tables."""
+    waiting: list[pa.RecordBatch] = []
+    for batch in batches:
+        waiting.append(batch)
+        if sum(b.num_rows for b in waiting) >= _GROUPS:
+            yield pa.Table.from_batches(waiting).combine_chunks()
+            waiting = []
+    if waiting:
+        yield pa.Table.from_batches(waiting).combine_chunks()
+
+
+def _rows(groups: pa.Table, vertices: Sequence[Vertex], one: Pass) -> Rows:
+    words = {a: _masked(groups[names.word(i)]) for i, a in enumerate(one.attributes)}
+    sums = {m: _sums(groups[names.partial(i)]) for i, m in enumerate(one.measures)}
+    cut = bool(one.fragments.axes)
+    return Rows.of(
+        vertices,
+        words,
+        _integers(groups[names.ROWS]),
+        sums,
+        _integers(groups[names.FRAGMENT]) if cut else None,
+        _integers(groups[names.SLICE].fill_null(_TIMELESS)) if one.sliced else None,
+        grouped=not cut,
+    )
+
+
+def _integers(column: pa.ChunkedArray) -> Whole:
+    return column.cast(pa.int64()).to_numpy()
+
+
+def _masked(column: pa.ChunkedArray) -> npt.ArrayLike:
+    words = _integers(column.fill_null(0))
+    if not column.null_count:
+        return words
+    return np.ma.MaskedArray(words, column.is_null().to_numpy())
+
+
+def _sums(column: pa.ChunkedArray) -> Whole:
+    """Whole numbers, or the digits of decimals as such; an error if 64 bits do not hold them."""
+    if column.null_count:
+        raise overflow()
+    if not pa.types.is_decimal(column.type):
+        return _integers(column)
+    halves = [
+        np.frombuffer(chunk.buffers()[1], dtype="<i8").reshape(-1, 2)[
+            chunk.offset : chunk.offset + len(chunk)
+        ]
+        for chunk in column.chunks
+    ]
+    low, high = np.concatenate(halves).T if halves else (np.empty(0, np.int64),) * 2
+    if (high != low >> 63).any():
+        raise overflow()
+    return low.copy()
+
+
+def _instants(numbers: Whole, slices: Slices | None) -> pa.Array:
+    if slices is None:
+        return pa.nulls(len(numbers), pa.int64())
+    timeless = numbers == _TIMELESS
+    return pa.array(slices.starts(np.where(timeless, 0, numbers)), mask=timeless)
+
+
+def _packed(vertex: Vertex, instants: pa.Array, counters: Counters | None) -> pa.RecordBatch:
+    rows = [None] if counters is None else [row.astype("<i8").tobytes() for row in counters]
+    number = pa.array(np.full(len(rows), vertex.number, dtype=np.int32))
+    return pa.record_batch(
+        {
+            names.INSTANT: instants,
+            names.SKETCH: number,
+            names.COUNTERS: pa.array(rows, pa.binary()),
+        }
+    )
