@@ -24,11 +24,12 @@ from gingham.optimizer import optimize
 from gingham.plan.bound import BoundQuery
 from gingham.plan.forest import Plan
 from gingham.runtime.clock import Timing
-from gingham.runtime.estimator import Estimator, Source
+from gingham.runtime.estimator import Estimator
 from gingham.runtime.loop import Job, Listener, StreamLoop
 from gingham.runtime.registry import Registered, Registry
 from gingham.runtime.running import Running
 from gingham.runtime.sinks import Sink, SinkFunction, sink_for
+from gingham.runtime.sketch_session import Source
 from gingham.runtime.start import Checkpoint, start_stream
 from gingham.spark.alone import alone, slots
 from gingham.spark.answers import Answers
@@ -271,17 +272,32 @@ class Loom:
         self._running = Running(self.spark, streams, target, listeners, quiet)
         return self._running
 
-    def sketch(self, *, budget: int, metric: Metric = "average", seed: int = 0) -> Estimator:
+    def sketch(
+        self,
+        *,
+        budget: int,
+        metric: Metric = "average",
+        confidence: float = 0.95,
+        seed: int = 0,
+    ) -> Estimator:
         """Estimate COUNT and SUM over joins of streams and tables in so many words of memory.
 
-        Queries are added to what this gives, not to the loom: its answers are exact.
+        Queries are added to what this gives, not to the loom, whose answers are exact.
         """
-        return Estimator(self.spark, self._sources_to_join, budget, metric, seed)
 
-    def _sources_to_join(self) -> dict[str, Source]:
-        streams = {k: Source(s.info.name, s.rows, s.info.time) for k, s in self._streams.items()}
-        tables = {k: Source(t.name, self._lookups[t.name].rows) for k, t in self._tables.items()}
-        return {**streams, **tables}
+        def sources() -> dict[str, Source]:
+            streams = {
+                key: Source(s.info.name, s.rows, s.info.time, s.watermark)
+                for key, s in self._streams.items()
+            }
+            tables = {
+                key: Source(t.name, self._lookups[t.name].rows) for key, t in self._tables.items()
+            }
+            return {**streams, **tables}
+
+        return Estimator(
+            self.spark, sources, budget=budget, metric=metric, confidence=confidence, seed=seed
+        )
 
     def _timing(self, source: _Source, output_mode: str, lateness: str) -> Timing:
         name = source.info.name

@@ -115,9 +115,10 @@ def test_estimates_hold_what_spark_counts_exactly(loom: Loom):
         assert abs(np.mean(deviations)) * math.sqrt(seeds) < 4, (name, deviations)
 
 
-def _counters(sketches: Estimator, seed: int = 0) -> SketchTable:
-    plan = sketches.plan()
-    return SketchTable(sketches._sketched(plan), plan.sharing)
+def _counters(sketches: Estimator) -> SketchTable:
+    plan, session = sketches.plan(), sketches._session
+    rows = {one.relation: session.source(one.relation).rows for one in plan.passes}
+    return SketchTable(session.sketch(plan, rows), plan.sharing)
 
 
 def _masked(column: pa.ChunkedArray) -> np.ndarray:

@@ -2,6 +2,8 @@
 
     gingham bench sketches [--quick] [--json FILE] [--plot FILE] [--rows N]
 
+Errors first, then what the sketches cost on Spark (join_speed.py).
+
 Section 6 of Dobra, Garofalakis, Gehrke and Rastogi (Information Systems 2009), repeated: the same
 generator with the same defaults, the same workloads. Rows with equal keys are one row with a
 count, so all ten million rows of each relation take part in each of the 100 repetitions.
@@ -22,6 +24,7 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+from pyspark.sql import SparkSession
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -40,6 +43,7 @@ from gingham.algebra.sketches import (
 )
 from gingham.algebra.sketches.plan import Sharing
 from gingham.algebra.sketches.space import METRICS, Metric, least_error
+from gingham.bench.join_speed import speed
 from gingham.bench.sketch_report import Curve, Panel, Report, Section, draw, show
 from gingham.bench.timing import repeat
 from gingham.testing.convex import convex_optimum, random_graph
@@ -50,6 +54,8 @@ Errors = npt.NDArray[np.float64]
 
 BUDGETS = (2000, 4000, 8000, 12_000, 16_000, 20_000)
 REPETITIONS = 100
+# Of each relation, where rows are read by Spark; and how often, of which the quickest counts.
+SPARK_ROWS, TURNS = 1_000_000, 5
 # Sketches of an earlier window have random signs of their own.
 EARLIER = 1_000_000
 
@@ -57,6 +63,7 @@ EARLIER = 1_000_000
 def run(
     rows: int = 10_000_000,
     *,
+    spark: SparkSession,
     quick: bool = False,
     json_path: str | os.PathLike[str] | None = None,
     plot_path: str | os.PathLike[str] | None = "sketches.png",
@@ -80,12 +87,15 @@ def run(
             for metric in METRICS
         ]
         selections = _selections(budgets[-1], repetitions, step)
-    report = Report(
-        rows,
-        repetitions,
-        tuple(panels),
-        (_vertices(), _solver(20 if quick else 200), *_coverage(panels), selections, _speed()),
+    sections = (
+        _vertices(),
+        _solver(20 if quick else 200),
+        *_coverage(panels),
+        selections,
+        _speed(),
+        *speed(spark, SPARK_ROWS // 10 if quick else SPARK_ROWS, 1 if quick else TURNS),
     )
+    report = Report(rows, repetitions, tuple(panels), sections)
     show(report, console)
     if json_path:
         Path(json_path).write_text(json.dumps(report.as_json(), indent=2), encoding="utf-8")

@@ -17,6 +17,7 @@ LATE = "__late"  # how many of them came after the watermark had passed them
 LATEST = "__latest"  # the event time of the last of them
 FRAGMENT = "__fragment"  # which queries over joins want a row, as a number
 SKETCH = "__sketch"  # the number of a sketch
+EPOCH = "__epoch"  # the plan that sketches were made under
 COUNTERS = "__counters"  # of a sketch, as 64-bit words one after the other
 
 

@@ -14,11 +14,13 @@ from gingham.algebra.sketches.counters import overflow
 from gingham.algebra.sketches.fragments import Factor
 from gingham.algebra.sketches.weights import weight_of
 from gingham.core import names
+from gingham.core.errors import AnswerError
 from gingham.finals.windows import frames
 from gingham.logical.window import Window
 from gingham.plan.sketches import BoundJoin
 
 Whole = npt.NDArray[np.int64]
+Starts = Whole | None  # of windows; None for a query without them
 Samples = npt.NDArray[np.float64]
 
 # Windows at a time: their products of counters have so many numbers.
@@ -54,6 +56,18 @@ class SlicedSketch:
         return (sums[high] - sums[low]).view(np.int64)
 
 
+def packed(vertex: int, instants: pa.Array, counters: Whole | None) -> pa.RecordBatch:
+    """A row for each instant; one without counters if they would not fit 64 bits."""
+    rows = [None] if counters is None else [row.astype("<i8").tobytes() for row in counters]
+    return pa.record_batch(
+        {
+            names.INSTANT: instants,
+            names.SKETCH: pa.array(np.full(len(rows), vertex, dtype=np.int32)),
+            names.COUNTERS: pa.array(rows, pa.binary()),
+        }
+    )
+
+
 class SketchTable:
     """Sketches of a plan: one row for each instant and sketch, or several that are yet to add."""
 
@@ -67,6 +81,19 @@ class SketchTable:
         if vertex not in self._known:
             self._known[vertex] = self._load(vertex)
         return self._known[vertex]
+
+    def condensed(self, since: int) -> pa.Table:
+        """One row for each sketch and slice that begins here or later."""
+        parts: list[pa.RecordBatch] = []
+        for vertex in self.sharing.vertices:
+            try:
+                found = self.of(vertex.number)
+            except AnswerError:
+                parts.append(packed(vertex.number, pa.nulls(1, pa.int64()), None))
+                continue
+            kept = found.instants >= since
+            parts.append(packed(vertex.number, pa.array(found.instants[kept]), found.counters[kept]))
+        return pa.Table.from_batches(parts)
 
     def _load(self, vertex: int) -> SlicedSketch:
         rows = self.table.filter(pc.equal(self.table[names.SKETCH], vertex))
@@ -98,15 +125,15 @@ def estimated(
     query: BoundJoin,
     sketches: SketchTable,
     sliced: frozenset[str],
+    starts: Starts,
     confidence: float,
     instant: pa.DataType,
 ) -> Estimated:
-    """One row for the query, or one for each window that holds rows of all its streams.
+    """One row for the query, or one for each of its windows that start here.
 
     `sliced` are the relations whose sketches are cut into slices; `instant` is the type of bounds.
     """
     sharing, window = sketches.sharing, query.query.window
-    starts = None if window is None else _starts(query, sketches, sliced, window)
     count = 1 if starts is None else len(starts)
     copies = sharing.copies[query.name]
     found: list[tuple[float, float, float]] = []
@@ -131,11 +158,13 @@ def estimated(
 _BOUNDS = ("estimate", "lower", "upper")
 
 
-def _starts(
-    query: BoundJoin, sketches: SketchTable, sliced: frozenset[str], window: Window
-) -> Whole:
-    """The windows in which every stream of the query has rows."""
-    found: Whole | None = None
+def window_starts(
+    query: BoundJoin, sketches: SketchTable, sliced: frozenset[str]
+) -> Starts:
+    """Where the windows start in which every stream of the query has rows; None without windows."""
+    window, found = query.query.window, None
+    if window is None:
+        return None
     for factor in sketches.sharing.factors[query.name]:
         if not _is_sliced(factor, sketches, sliced):
             continue
@@ -144,12 +173,11 @@ def _starts(
         )
         starts = frames(np.arange(len(instants)), instants, window).starts
         found = starts if found is None else np.intersect1d(found, starts)
-    assert found is not None  # a query with a window has a stream
     return found
 
 
 def _samples(
-    query: BoundJoin, sketches: SketchTable, sliced: frozenset[str], starts: Whole | None
+    query: BoundJoin, sketches: SketchTable, sliced: frozenset[str], starts: Starts
 ) -> Samples:
     """Independent estimates, each right on average: a row for each window, one for each copy."""
     sharing, window = sketches.sharing, query.query.window

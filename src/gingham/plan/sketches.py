@@ -78,6 +78,11 @@ class SketchPlan:
     passes: tuple[Pass, ...]
     notices: tuple[str, ...]
 
+    @property
+    def sliced(self) -> frozenset[str]:
+        """The relations whose sketches are cut into slices."""
+        return frozenset(one.relation for one in self.passes if one.sliced)
+
     @cached_property
     def edges(self) -> tuple[ResidueClass, ...]:
         """Where the slices of streams begin; none if no query has a window."""

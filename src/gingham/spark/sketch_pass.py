@@ -15,11 +15,12 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from gingham.algebra.sketches import SharingPlan, Vertex
-from gingham.algebra.sketches.counters import Counters, overflow
+from gingham.algebra.sketches.counters import overflow
 from gingham.algebra.sketches.table import Rows
 from gingham.core import names
 from gingham.core.errors import AnswerError
-from gingham.plan.sketches import Fragments, Pass, SketchPlan
+from gingham.finals.estimates import packed
+from gingham.plan.sketches import Fragments, Pass
 from gingham.plan.slices import Slices
 from gingham.spark.alone import micros
 from gingham.spark.draft import Draft
@@ -37,17 +38,18 @@ _TIMELESS = -(1 << 63)
 
 
 def sketch_relations(
-    plan: SketchPlan,
+    sharing: SharingPlan,
+    passes: Sequence[Pass],
     rows: Mapping[str, DataFrame],
     times: Mapping[str, str | None],
     slices: Slices | None,
 ) -> DataFrame:
     """One pass over each relation: `__instant`, `__sketch`, `__counters`, yet to be added up."""
     parts: list[DataFrame] = []
-    for one in plan.passes:
+    for one in passes:
         cut = slices if one.sliced else None
         grouped = group(rows[one.relation], one, times[one.relation], cut)
-        parts.append(grouped.mapInArrow(_sketcher(plan.sharing, one, cut), _SCHEMA))
+        parts.append(grouped.mapInArrow(_sketcher(sharing, one, cut), _SCHEMA))
     return reduce(DataFrame.unionAll, parts)
 
 
@@ -95,10 +97,10 @@ def _sketcher(
                 rows = _rows(groups, vertices, one)
                 for vertex in vertices:
                     numbers, counters = rows.counted(sharing, vertex)
-                    yield _packed(vertex, _instants(numbers, slices), counters)
+                    yield packed(vertex.number, _instants(numbers, slices), counters)
             except AnswerError:
                 for vertex in vertices:
-                    yield _packed(vertex, pa.nulls(1, pa.int64()), None)
+                    yield packed(vertex.number, pa.nulls(1, pa.int64()), None)
 
     return compute
 
@@ -164,15 +166,3 @@ def _instants(numbers: Whole, slices: Slices | None) -> pa.Array:
         return pa.nulls(len(numbers), pa.int64())
     timeless = numbers == _TIMELESS
     return pa.array(slices.starts(np.where(timeless, 0, numbers)), mask=timeless)
-
-
-def _packed(vertex: Vertex, instants: pa.Array, counters: Counters | None) -> pa.RecordBatch:
-    rows = [None] if counters is None else [row.astype("<i8").tobytes() for row in counters]
-    number = pa.array(np.full(len(rows), vertex.number, dtype=np.int32))
-    return pa.record_batch(
-        {
-            names.INSTANT: instants,
-            names.SKETCH: number,
-            names.COUNTERS: pa.array(rows, pa.binary()),
-        }
-    )
