@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
@@ -68,8 +69,6 @@ def _rows(table: pa.Table) -> list[dict]:
 
 
 def _read(folder: Path, name: str) -> list[dict]:
-    import pyarrow.parquet as pq
-
     return _rows(pa.concat_tables([pq.read_table(f) for f in sorted((folder / name).iterdir())]))
 
 
@@ -88,7 +87,7 @@ def test_a_stream_estimates_what_the_batch_run_estimates(
         assert found == _expected(spark, batches, name)
 
 
-class _Dies(Exception):
+class _DiedError(Exception):
     """A write that never happens."""
 
 
@@ -101,7 +100,7 @@ def _dying(kind: str, nth: int) -> Generator[None]:
     def counted(self: Files, name: str) -> Generator[pa.NativeFile]:
         seen[0] += Path(self.root).name == kind or seen[0] >= nth
         if seen[0] >= nth:
-            raise _Dies
+            raise _DiedError
         with opened(self, name) as stream:
             yield stream
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from gingham.algebra.sketches import SharingPlan, median_of_means
 from gingham.algebra.sketches.counters import overflow
@@ -28,7 +28,7 @@ _NUMBERS = 1 << 22
 _LIMIT = 2.0**63
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # no slots: what is derived is kept once computed
 class SlicedSketch:
     """One sketch by slice of time: where slices begin, in order, and a row of counters for each.
 
@@ -49,11 +49,20 @@ class SlicedSketch:
         """The sketches of some windows, each a row."""
         low = np.searchsorted(self.instants, starts)
         high = np.searchsorted(self.instants, starts + window.range)
-        largest = _prefix_sums(_magnitudes(self.counters)[:, None])
-        _refuse_overflow((largest[high] - largest[low]).max(initial=0.0))
-        # Differences are exact modulo 2^64 even where a sum of all slices would not fit.
-        sums = _prefix_sums(self.counters.view(np.uint64))
-        return (sums[high] - sums[low]).view(np.int64)
+        _refuse_overflow((self._largest[high] - self._largest[low]).max(initial=0.0))
+        return (self._sums[high] - self._sums[low]).view(np.int64)
+
+    @cached_property
+    def _sums(self) -> npt.NDArray[np.uint64]:
+        """The sum of all slices before each; differences are exact modulo 2^64."""
+        sums = np.zeros((len(self.counters) + 1, self.counters.shape[1]), dtype=np.uint64)
+        np.cumsum(self.counters.view(np.uint64), axis=0, out=sums[1:])
+        return sums
+
+    @cached_property
+    def _largest(self) -> Samples:
+        """A bound on those sums, as floats."""
+        return np.concatenate([[0.0], np.cumsum(_magnitudes(self.counters))])
 
 
 def packed(vertex: int, instants: pa.Array, counters: Whole | None) -> pa.RecordBatch:
@@ -92,11 +101,14 @@ class SketchTable:
                 parts.append(packed(vertex.number, pa.nulls(1, pa.int64()), None))
                 continue
             kept = found.instants >= since
-            parts.append(packed(vertex.number, pa.array(found.instants[kept]), found.counters[kept]))
+            parts.append(
+                packed(vertex.number, pa.array(found.instants[kept]), found.counters[kept])
+            )
         return pa.Table.from_batches(parts)
 
     def _load(self, vertex: int) -> SlicedSketch:
-        rows = self.table.filter(pc.equal(self.table[names.SKETCH], vertex))
+        numbers = self.table[names.SKETCH].to_numpy()
+        rows = self.table.filter(pa.array(numbers == vertex))
         words = self.sharing.words[vertex]
         if rows[names.COUNTERS].null_count:
             raise overflow()
@@ -158,9 +170,7 @@ def estimated(
 _BOUNDS = ("estimate", "lower", "upper")
 
 
-def window_starts(
-    query: BoundJoin, sketches: SketchTable, sliced: frozenset[str]
-) -> Starts:
+def window_starts(query: BoundJoin, sketches: SketchTable, sliced: frozenset[str]) -> Starts:
     """Where the windows start in which every stream of the query has rows; None without windows."""
     window, found = query.query.window, None
     if window is None:
@@ -209,12 +219,6 @@ def _added(counters: Whole, starts: npt.NDArray[np.intp]) -> Whole:
         return np.zeros((len(starts), counters.shape[1]), dtype=np.int64)
     _refuse_overflow(np.add.reduceat(_magnitudes(counters), starts).max(initial=0.0))
     return np.add.reduceat(counters, starts, axis=0)
-
-
-def _prefix_sums(rows: npt.NDArray[np.generic]) -> npt.NDArray[np.generic]:
-    sums = np.zeros((len(rows) + 1, rows.shape[1]), dtype=rows.dtype)
-    np.cumsum(rows, axis=0, out=sums[1:])
-    return sums
 
 
 def _magnitudes(counters: Whole) -> Samples:

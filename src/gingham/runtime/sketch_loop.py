@@ -17,7 +17,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
@@ -176,8 +175,9 @@ class SketchLoop:
 
     def _take(self, entry: SketchEntry, sketches: pa.Table) -> None:
         """Put the sketches of an entry into the state of the epochs that made them."""
+        numbers = sketches[names.EPOCH].to_numpy()
         for epoch in self._epochs:
-            own = sketches.filter(pc.equal(sketches[names.EPOCH], epoch.number))
+            own = sketches.filter(pa.array(numbers == epoch.number))
             if own.num_rows:
                 epoch.parts.append(own)
         self._last = entry

@@ -17,8 +17,8 @@ from gingham.plan.slices import Slices, sliced
 from gingham.spark.check import MakeSafe, Unsafe
 from gingham.spark.join_types import check_join
 from gingham.spark.run import first_instant
-from gingham.spark.session import is_ansi, planned_once
-from gingham.spark.sketch_pass import sketch_relations
+from gingham.spark.session import is_ansi
+from gingham.spark.sketch_pass import SketchPasses
 from gingham.spark.types import Types
 from gingham.sql.join_aggregates import parse_join_aggregate
 from gingham.sql.safe import CannotBeMadeSafe, calls_user_function, safe
@@ -50,6 +50,7 @@ class SketchSession:
     seed: int
     confidence: float
     _types: dict[str, Types] = field(default_factory=dict[str, Types])
+    _passes: SketchPasses = field(default_factory=SketchPasses)
 
     def source(self, relation: str) -> Source:
         return self.sources()[relation.lower()]
@@ -97,9 +98,8 @@ class SketchSession:
         """The sketches of some relations, from these rows of them."""
         passes = [one for one in plan.passes if one.relation in rows]
         times = {one.relation: self.source(one.relation).time for one in passes}
-        made = sketch_relations(plan.sharing, passes, rows, times, self._slices(plan, rows, times))
-        with planned_once(made.sparkSession):
-            return made.toArrow()
+        slices = self._slices(plan, rows, times)
+        return self._passes.sketch(plan.sharing, passes, rows, times, slices)
 
     def _slices(
         self, plan: SketchPlan, rows: Mapping[str, DataFrame], times: Mapping[str, str | None]

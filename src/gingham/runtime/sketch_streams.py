@@ -82,9 +82,7 @@ def _refuse_endless_or_ended(source: Source) -> None:
 class RunningSketches:
     """What `sketches.start` gives: one streaming query for each stream."""
 
-    def __init__(
-        self, streams: Mapping[str, StreamingQuery], loop: SketchLoop, sink: Sink
-    ) -> None:
+    def __init__(self, streams: Mapping[str, StreamingQuery], loop: SketchLoop, sink: Sink) -> None:
         self.streaming = streams
         self._loop = loop
         self._sink = sink

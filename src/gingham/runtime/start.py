@@ -78,7 +78,9 @@ def start_stream(
         job, Log(files), Delivery(sink, files), FarShards(job.spark, files.within("far")), listeners
     )
     loop.recover()
-    return read_stream(job.spark, job.stream, rows, loop.batch, files, trigger, loop.last_batch), loop
+    return read_stream(
+        job.spark, job.stream, rows, loop.batch, files, trigger, loop.last_batch
+    ), loop
 
 
 def read_stream(

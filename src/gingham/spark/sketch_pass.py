@@ -1,12 +1,14 @@
-"""Rows to sketches: grouped by their join attributes in the JVM, then sketched where they are.
+"""Rows to sketches: grouped by their join attributes in the JVM, then sketched.
 
-What leaves a task is one row of counters for each slice and sketch, however many rows it read.
+Few groups are sketched in this process. Many are sketched where they are: what leaves a task is
+one row of counters for each slice and sketch, however many rows it read.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import reduce
 
 import numpy as np
@@ -25,32 +27,58 @@ from gingham.plan.slices import Slices
 from gingham.spark.alone import micros
 from gingham.spark.draft import Draft
 from gingham.spark.search import intervals, place, searches, values
+from gingham.spark.session import planned_once
 from gingham.spark.shards import number_slices
 
 Whole = npt.NDArray[np.int64]
+_Sketcher = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
-# One row for each slice and sketch; no counters: they would not fit 64 bits.
 _SCHEMA = f"{names.INSTANT} BIGINT, {names.SKETCH} INT, {names.COUNTERS} BINARY"
 # Groups at a time: enough for numpy, little enough for a worker.
 _GROUPS = 1 << 18
+# Keys times words that are sketched in this process: a quarter of a second.
+_WORK_HERE = 1 << 28
 # The slice of rows without a time.
 _TIMELESS = -(1 << 63)
 
 
-def sketch_relations(
-    sharing: SharingPlan,
-    passes: Sequence[Pass],
-    rows: Mapping[str, DataFrame],
-    times: Mapping[str, str | None],
-    slices: Slices | None,
-) -> DataFrame:
-    """One pass over each relation: `__instant`, `__sketch`, `__counters`, yet to be added up."""
-    parts: list[DataFrame] = []
-    for one in passes:
-        cut = slices if one.sliced else None
-        grouped = group(rows[one.relation], one, times[one.relation], cut)
-        parts.append(grouped.mapInArrow(_sketcher(sharing, one, cut), _SCHEMA))
-    return reduce(DataFrame.unionAll, parts)
+class SketchPasses:
+    """Passes over relations; it is remembered which of them have many groups."""
+
+    def __init__(self) -> None:
+        self._many: set[str] = set()
+
+    def sketch(
+        self,
+        sharing: SharingPlan,
+        passes: Sequence[Pass],
+        rows: Mapping[str, DataFrame],
+        times: Mapping[str, str | None],
+        slices: Slices | None,
+    ) -> pa.Table:
+        """One pass over each relation: `__instant`, `__sketch`, `__counters`, yet to be added."""
+        grouped: dict[Pass, DataFrame] = {}
+        sketchers: dict[Pass, _Sketcher] = {}
+        for one in passes:
+            cut = slices if one.sliced else None
+            grouped[one] = group(rows[one.relation], one, times[one.relation], cut)
+            sketchers[one] = _sketcher(sharing, one, cut)
+        few = [one for one in passes if one.relation not in self._many]
+        with planned_once(grouped[passes[0]].sparkSession):
+            # Jobs of many relations side by side: each alone would leave cores idle.
+            with ThreadPoolExecutor() as pool:
+                tables = list(pool.map(lambda one: _if_few(grouped[one], sharing, one), few))
+            here = {one: t for one, t in zip(few, tables, strict=True) if t is not None}
+            self._many |= {one.relation for one in few if one not in here}
+            there = [
+                grouped[one].mapInArrow(sketchers[one], _SCHEMA)
+                for one in passes
+                if one not in here
+            ]
+            parts = [reduce(DataFrame.unionAll, there).toArrow()] if there else []
+        for one, table in here.items():
+            parts += [pa.Table.from_batches([b]) for b in sketchers[one](table.to_batches())]
+        return pa.concat_tables(parts)
 
 
 def group(rows: DataFrame, one: Pass, time: str | None, slices: Slices | None) -> DataFrame:
@@ -86,12 +114,18 @@ def _number_fragments(draft: Draft, fragments: Fragments) -> Draft:
     return draft.plus(f"get({listed}, CAST({cell} AS INT)) AS {names.FRAGMENT}")
 
 
-def _sketcher(
-    sharing: SharingPlan, one: Pass, slices: Slices | None
-) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def _if_few(grouped: DataFrame, sharing: SharingPlan, one: Pass) -> pa.Table | None:
+    """All groups, unless there are more than are sketched quickly in this process."""
+    words = sum(sharing.words[vertex.number] for vertex in sharing.of(one.relation))
+    most = _WORK_HERE // words
+    table = grouped.limit(most + 1).toArrow()
+    return table if table.num_rows <= most else None
+
+
+def _sketcher(sharing: SharingPlan, one: Pass, slices: Slices | None) -> _Sketcher:
     vertices = sharing.of(one.relation)
 
-    def compute(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def compute(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for groups in _together(batches):
             try:
                 rows = _rows(groups, vertices, one)
@@ -105,7 +139,7 @@ def _sketcher(
     return compute
 
 
-def _together(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
+def _together(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
     """Batches of groups as few larger tables."""
     waiting: list[pa.RecordBatch] = []
     for batch in batches:
@@ -154,8 +188,9 @@ def _sums(column: pa.ChunkedArray) -> Whole:
             chunk.offset : chunk.offset + len(chunk)
         ]
         for chunk in column.chunks
+        if len(chunk)
     ]
-    low, high = np.concatenate(halves).T if halves else (np.empty(0, np.int64),) * 2
+    low, high = np.concatenate(halves).T
     if (high != low >> 63).any():
         raise overflow()
     return low.copy()

@@ -9,7 +9,6 @@ is the equality o.id = l.order_id, the measures l.price and o.rate, and the sele
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import reduce
 
 from sqlglot import exp
 
@@ -68,9 +67,7 @@ def parse_join_aggregate(text: str, name: str, catalog: Mapping[str, Relation]) 
     )
 
 
-def _from(
-    select: exp.Select, scope: JoinScope, catalog: Mapping[str, Relation]
-) -> list[exp.Expr]:
+def _from(select: exp.Select, scope: JoinScope, catalog: Mapping[str, Relation]) -> list[exp.Expr]:
     """Enter all relations; gives what ON and USING say."""
     source = select.args.get("from_") or select.args.get("from")
     if source is None:
@@ -120,8 +117,8 @@ def _equality(condition: exp.Expr, scope: JoinScope) -> Equality:
             "counted for each",
             "one query for each side of the OR, and one for both: a + b - both",
         )
-    sides = [condition.this, condition.args.get("expression")]
     if isinstance(condition, exp.EQ):
+        sides = (condition.this, condition.expression)
         owners = [scope.aliases(side) for side in sides]
         if all(len(owner) == 1 for owner in owners):
             left, right = (write(scope.bare(side.unnest())) for side in sides)
@@ -214,14 +211,11 @@ def _factors(node: exp.Expr) -> Iterator[exp.Expr]:
 def _products(
     parts: list[tuple[list[str], exp.Expr]], owners: list[str], scope: JoinScope
 ) -> dict[str, str]:
-    found: dict[str, list[exp.Expr]] = {alias: [] for alias in owners}
+    found: dict[str, list[str]] = {alias: [] for alias in owners}
     for owner, factor in parts:
         # A constant may stand with any of them.
-        found[(owner or owners)[0]].append(exp.paren(scope.bare(factor), copy=False))
-    return {
-        alias: write(reduce(lambda a, b: exp.Mul(this=a, expression=b), factors))
-        for alias, factors in found.items()
-    }
+        found[(owner or owners)[0]].append(f"({write(scope.bare(factor))})")
+    return {alias: " * ".join(factors) for alias, factors in found.items()}
 
 
 def _window(select: exp.Select, clause: Window | None, scope: JoinScope) -> Window | None:

@@ -92,8 +92,8 @@ def test_a_sum_is_a_product_of_what_relations_add_up(aggregate, measures):
     ("sql", "window"),
     [
         (
-            "SELECT count(*), window.start FROM orders o, items i WHERE o.id = i.order_id "
-            "GROUP BY window(ts, '10 seconds', '5 seconds')",
+            """SELECT count(*), window.start FROM orders o, items i WHERE o.id = i.order_id
+            GROUP BY window(ts, '10 seconds', '5 seconds')""",
             Window(10_000_000, 5_000_000),
         ),
         (

@@ -105,9 +105,7 @@ def _choices(eight: Words) -> Words:
     return table
 
 
-def _weighed(
-    odd: Words, frequencies: npt.NDArray[np.int64], starts: npt.NDArray[np.intp]
-) -> Words:
+def _weighed(odd: Words, frequencies: npt.NDArray[np.int64], starts: npt.NDArray[np.intp]) -> Words:
     """The sum of frequencies, negated where the bit is set, by slice and copy; modulo 2^64."""
     least = frequencies.min()
     above = frequencies.view(np.uint64) - least.view(np.uint64)
@@ -136,7 +134,7 @@ def _aligned(
     room = -(-lengths // 64) * 64
     moved = np.cumsum(room) - room
     places = np.arange(len(frequencies)) + np.repeat(moved - starts, lengths)
-    spread = [np.zeros(room.sum(), dtype=column.dtype) for column in (*keys, frequencies)]
-    for column, given in zip(spread, (*keys, frequencies), strict=True):
+    spread = [np.zeros(room.sum(), dtype=np.uint64) for _ in (*keys, frequencies)]
+    for column, given in zip(spread, (*keys, frequencies.view(np.uint64)), strict=True):
         column[places] = given
-    return spread[:-1], spread[-1], moved
+    return spread[:-1], spread[-1].view(np.int64), moved

@@ -107,7 +107,7 @@ class Rows:
 
     def _grouped(self, attributes: tuple[str, ...]) -> Grouping:
         columns = [self.keys[attribute] for attribute in attributes]
-        return Grouping.of(columns, self.slices, alone=self.distinct == set(attributes))
+        return Grouping.of(columns, self.slices, alone=self.distinct == frozenset(attributes))
 
 
 @dataclass(frozen=True, slots=True)
