@@ -119,13 +119,13 @@ def test_whatever_dies_each_window_is_answered_once(
     spark: SparkSession, tmp_path: Path, batches, monkeypatch, kind: str, nth: int
 ):
     monkeypatch.setattr(sketch_loop, "ENTRIES", 4)
-    where = {"checkpoint": str(tmp_path / "state"), "sink": str(tmp_path / "answers")}
+    state, sink = str(tmp_path / "state"), str(tmp_path / "answers")
     with _dying(kind, nth):
-        running = _streaming(spark, tmp_path).start(**where)
+        running = _streaming(spark, tmp_path).start(checkpoint=state, sink=sink)
         with pytest.raises(Exception):  # noqa: B017, PT011  (whatever Spark makes of it)
             running.process_all_available()
         running.stop()
-    running = _streaming(spark, tmp_path).start(**where)
+    running = _streaming(spark, tmp_path).start(checkpoint=state, sink=sink)
     running.process_all_available()
     running.stop()
     for name in QUERIES:
@@ -168,21 +168,21 @@ def _later(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def test_a_checkpoint_of_another_budget_is_refused(spark: SparkSession, tmp_path: Path, batches):
-    where = {"checkpoint": str(tmp_path / "state"), "sink": "memory"}
-    running = _streaming(spark, tmp_path).start(**where)
+    state = str(tmp_path / "state")
+    running = _streaming(spark, tmp_path).start(checkpoint=state, sink="memory")
     running.process_all_available()
     running.stop()
     frames = {n: replayed(spark, tmp_path / n) for n in batches}
     with pytest.raises(CheckpointError, match="of another plan"):
-        _sketches(spark, frames, budget=200).start(**where)
+        _sketches(spark, frames, budget=200).start(checkpoint=state, sink="memory")
 
 
 def test_what_cannot_be_streamed_is_refused(spark: SparkSession, tmp_path: Path, batches):
-    where = {"checkpoint": str(tmp_path / "state"), "sink": "memory"}
+    state = str(tmp_path / "state")
     sketches = _streaming(spark, tmp_path)
     sketches.add("SELECT count(*) FROM trades t, quotes q WHERE t.vol = q.vol", name="endless")
     with pytest.raises(QueryError, match="'endless': no window"):
-        sketches.start(**where)
+        sketches.start(checkpoint=state, sink="memory")
     static = _sketches(spark, {n: spark.createDataFrame(t[0]) for n, t in batches.items()})
     with pytest.raises(CatalogError, match="trades is a static DataFrame"):
-        static.start(**where)
+        static.start(checkpoint=state, sink="memory")

@@ -241,8 +241,12 @@ def test_decimals_are_summed_exactly(spark: SparkSession):
     rows = rows.selectExpr("k", "CAST(price AS DECIMAL(12, 3)) AS price")
     sketches = Loom(spark).sketch(budget=10).relation("p", rows).relation("q", rows.limit(1))
     sketches.add("SELECT sum(p.price * 2) FROM p, q WHERE p.k = q.k", name="n")
+    small = "CAST(p.price AS DECIMAL(38, 30)) / 1000000"
+    sketches.add(f"SELECT sum(CAST({small} AS DECIMAL(38, 9))) FROM p, q WHERE p.k = q.k", name="m")
     # One key only: every copy is exact.
-    assert _row(sketches.run(), "n")["estimate"] == pytest.approx(2 * 4950 / 4)
+    answers = sketches.run()
+    assert _row(answers, "n")["estimate"] == pytest.approx(2 * 4950 / 4)
+    assert _row(answers, "m")["estimate"] == pytest.approx(4950 / 4e6)
 
 
 @pytest.mark.parametrize(

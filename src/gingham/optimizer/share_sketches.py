@@ -14,7 +14,7 @@ from gingham.algebra.sketches.space import Metric
 from gingham.logical.predicate import evaluate
 from gingham.optimizer.axes import axes_of
 from gingham.plan.bound import Condition
-from gingham.plan.sketches import BoundJoin, Fragments, Pass, SketchPlan
+from gingham.plan.sketches import ROW, BoundJoin, Fragments, Pass, SketchPlan
 
 # A row's fragment is looked up in a list of all cells.
 MOST_CELLS = 1 << 12
@@ -129,7 +129,7 @@ def _as_algebra(query: BoundJoin, wanted: Mapping[str, _Selections]) -> JoinQuer
         if found is not None:
             selections[alias] = found
         else:
-            measures[alias] = f"CASE WHEN {condition.sql} THEN {measures.get(alias, 1)} END"
+            measures[alias] = query.measures.get(alias, ROW).where(condition.sql)
     return JoinQuery(query.joins, query.name, query.query.relations, measures, selections)
 
 

@@ -16,10 +16,21 @@ from gingham.plan.bound import Condition
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """What a relation adds up: whole numbers, or decimals with so many digits after the point."""
+    """What a relation adds up: whole numbers, or decimals with so many digits after the point.
+
+    It is never NULL; `zero` is nothing, in its type.
+    """
 
     sql: str
+    zero: str = "0"
     scale: int = 0
+
+    def where(self, condition: str) -> str:
+        """The same for rows that meet a condition, nothing for others."""
+        return f"CASE WHEN {condition} THEN {self.sql} ELSE {self.zero} END"
+
+
+ROW = Measure("1")
 
 
 @dataclass(frozen=True, slots=True)

@@ -99,7 +99,11 @@ class _Binder:
         if self._may_raise(alias, sql) and condition is not None:
             # Evaluated for rows of the query only; nobody else can share it.
             sql = f"CASE WHEN {condition.sql} THEN {sql} END"
-        return Measure(sql, kind.scale if isinstance(kind, DecimalType) else 0)
+        if not isinstance(kind, DecimalType):
+            return Measure(f"coalesce({sql}, 0)")
+        # A zero of another type would change how many digits there are.
+        zero = f"CAST(0 AS {kind.simpleString()})"
+        return Measure(f"coalesce({sql}, {zero})", zero, kind.scale)
 
     def _condition(self, alias: str, selection: Selection) -> Condition:
         if not isinstance(self._type(alias, selection.sql), BooleanType):

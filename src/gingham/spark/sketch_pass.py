@@ -99,7 +99,7 @@ def group(rows: DataFrame, one: Pass, time: str | None, slices: Slices | None) -
         if -1 in one.fragments.of_cells:
             draft = Draft(draft.made().where(f"{names.FRAGMENT} >= 0"))
     # NULL where it would overflow.
-    sums = [f"try_sum(coalesce({m}, 0)) AS {names.partial(i)}" for i, m in enumerate(one.measures)]
+    sums = [f"try_sum({m}) AS {names.partial(i)}" for i, m in enumerate(one.measures)]
     return draft.select(*keys, f"count(*) AS {names.ROWS}", *sums).made(group_by=", ".join(keys))
 
 

@@ -1,4 +1,4 @@
-"""COUNT and SUM over joins: SQL text to a query that sketches can estimate, or to the reason why not.
+"""COUNT and SUM over joins: SQL text to a query that sketches can estimate, or to why not.
 
     SELECT sum(l.price * o.rate) FROM orders o, items l
     WHERE o.id = l.order_id AND l.price > 10 GROUP BY window(ts, '10 minutes')
@@ -85,8 +85,8 @@ def _from(select: exp.Select, scope: JoinScope, catalog: Mapping[str, Relation])
             )
         before = list(scope.relations)
         alias = scope.enter(join.this, catalog)
-        for identifier in join.args.get("using") or ():
-            conditions.append(_using(identifier.name, before, alias, scope))
+        merged = [column.name for column in join.args.get("using") or ()]
+        conditions += [_using(name, before, alias, scope) for name in merged]
         if join.args.get("on"):
             conditions += _conjuncts(join.args["on"])
     return conditions
@@ -131,17 +131,19 @@ def _equality(condition: exp.Expr, scope: JoinScope) -> Equality:
 
 
 def _refuse_unjoined(scope: JoinScope, joins: list[Equality]) -> None:
+    if len(scope.relations) == 1:
+        raise QueryError(
+            "no join",
+            "a sketch estimates joins; what one relation holds is computed exactly",
+            "loom.add(...) for a query over one stream",
+        )
     joined = {alias for left, _, right, _ in joins for alias in (left, right)}
     for alias in scope.relations:
         if alias not in joined:
             raise QueryError(
-                f"no equality joins {alias}" if len(scope.relations) > 1 else "no join",
-                "a sketch estimates a join; what one relation holds is counted exactly"
-                if len(scope.relations) == 1
-                else "every row of it would be paired with all others",
-                "loom.add(...) for a query over one stream"
-                if len(scope.relations) == 1
-                else f"WHERE {alias}.a = ...",
+                f"no equality joins {alias}",
+                "every row of it would be paired with all others",
+                f"WHERE {alias}.a = ...",
             )
 
 
@@ -174,29 +176,31 @@ def _aggregate(select: exp.Select) -> exp.Expr:
 def _measures(aggregate: exp.Expr, scope: JoinScope) -> dict[str, str]:
     """What each relation adds up: nothing for count(*), factors of a product for sum(x * y)."""
     argument = aggregate.this.unnest()
+    owners = [] if isinstance(argument, exp.Star) else scope.aliases(argument)
     if isinstance(aggregate, exp.Count):
-        more = aggregate.expressions
-        if more or isinstance(argument, exp.Star | exp.Literal):
-            if not more:
-                return {}
-            raise QueryError(
-                f"{write(aggregate)[:60]}", "it counts rows by several columns", "count(*)"
-            )
-        owners = scope.aliases(argument)
-        if len(owners) == 1:
-            return {owners[0]: f"CAST({write(scope.bare(argument))} IS NOT NULL AS INT)"}
-    else:
-        owners = scope.aliases(argument)
-        if len(owners) <= 1:
-            return {(owners or list(scope.relations))[0]: write(scope.bare(argument))}
-        parts = [(scope.aliases(factor), factor) for factor in _factors(argument)]
-        if all(len(owner) <= 1 for owner, _ in parts):
-            return _products(parts, owners, scope)
-    raise QueryError(
-        f"{write(aggregate)[:60]} mixes {' and '.join(owners)}",
-        "a sketch adds up what one relation knows of its row; relations are multiplied",
-        "a sum over one relation, sum(r.x), or over a product, sum(r.x * s.y)",
-    )
+        if not owners and isinstance(argument, exp.Star | exp.Literal):
+            return {}
+        if len(owners) == 1 and not aggregate.expressions:
+            return {owners[0]: f"CAST(({write(scope.bare(argument))}) IS NOT NULL AS INT)"}
+        raise QueryError(
+            f"{write(aggregate)[:60]} over a join",
+            "rows are counted, all or those where one relation's value is known",
+            "count(*) or count(r.x)",
+        )
+    if len(owners) <= 1:
+        return {(owners or list(scope.relations))[0]: write(scope.bare(argument))}
+    factors = [(scope.aliases(factor), factor) for factor in _factors(argument)]
+    if any(len(owner) > 1 for owner, _ in factors):
+        raise QueryError(
+            f"{write(aggregate)[:60]} mixes {' and '.join(owners)}",
+            "a sketch adds up what one relation knows of its row; relations are multiplied",
+            "a sum over one relation, sum(r.x), or over a product, sum(r.x * s.y)",
+        )
+    found: dict[str, list[str]] = {alias: [] for alias in owners}
+    for owner, factor in factors:
+        # A constant may stand with any of them.
+        found[(owner or owners)[0]].append(f"({write(scope.bare(factor))})")
+    return {alias: " * ".join(parts) for alias, parts in found.items()}
 
 
 def _factors(node: exp.Expr) -> Iterator[exp.Expr]:
@@ -206,16 +210,6 @@ def _factors(node: exp.Expr) -> Iterator[exp.Expr]:
         yield from _factors(node.expression)
     else:
         yield node
-
-
-def _products(
-    parts: list[tuple[list[str], exp.Expr]], owners: list[str], scope: JoinScope
-) -> dict[str, str]:
-    found: dict[str, list[str]] = {alias: [] for alias in owners}
-    for owner, factor in parts:
-        # A constant may stand with any of them.
-        found[(owner or owners)[0]].append(f"({write(scope.bare(factor))})")
-    return {alias: " * ".join(factors) for alias, factors in found.items()}
 
 
 def _window(select: exp.Select, clause: Window | None, scope: JoinScope) -> Window | None:

@@ -76,7 +76,7 @@ def test_attributes_may_be_computed():
     [
         ("count(*)", {}),
         ("count(1)", {}),
-        ("count(s.y)", {"s": "CAST(y IS NOT NULL AS INT)"}),
+        ("count(s.y)", {"s": "CAST((y) IS NOT NULL AS INT)"}),
         ("sum(x)", {"r": "x"}),
         ("sum(x + 2 * r.b) AS total", {"r": "x + 2 * b"}),
         ("sum(x * y)", {"r": "(x)", "s": "(y)"}),
@@ -143,6 +143,8 @@ STREAMS = "FROM orders o, items i WHERE o.id = i.order_id"
         (f"SELECT count(DISTINCT x) {JOINED}", "exact DISTINCT", ""),
         (f"SELECT sum(x + y) {JOINED}", "mixes r and s", "multiplied"),
         (f"SELECT sum(x / y) {JOINED}", "mixes r and s", "multiplied"),
+        (f"SELECT count(r.x, s.y) {JOINED}", "over a join", "counted"),
+        (f"SELECT count(NULL) {JOINED}", "over a join", "counted"),
         (f"SELECT sum(x) FILTER (WHERE y > 1) {JOINED}", "over a join", ""),
         (f"SELECT count(*) {JOINED} HAVING count(*) > 5", "HAVING", "by chance"),
         (f"SELECT count(*) {JOINED} GROUP BY window(a, '1 s')", "window over tables", "event time"),

@@ -79,14 +79,18 @@ def _odd(families: Sequence[Words], keys: Sequence[Words]) -> Words:
     """For each copy the keys whose product of signs is -1, a bit for each key."""
     words = -(-len(keys[0]) // 64)
     odd = np.zeros((len(families[0]), words), dtype=np.uint64)
+    found = np.empty_like(odd)
     for seeds, column in zip(families, keys, strict=True):
         for place, powers in enumerate((column, cubes(column))):
             chosen = np.ascontiguousarray(seeds[:, place]).view(np.uint8).reshape(-1, 8)
+            chosen = chosen.T.astype(np.intp)
             planes = _planes(powers, words)
             for byte in range(8):
                 eight = planes[8 * byte : 8 * byte + 8]
                 if eight.any():
-                    odd ^= _choices(eight)[chosen[:, byte]]
+                    # Into the same memory each time: new memory costs more than the lookup.
+                    np.take(_choices(eight), chosen[byte], axis=0, out=found, mode="clip")
+                    odd ^= found
     return odd
 
 
