@@ -24,7 +24,7 @@ QUERIES = {
 }
 LATER = """SELECT count(*) FROM trades a, trades b WHERE a.vol = b.vol
     GROUP BY window(ts, '10 seconds')"""
-BATCHES = 8
+BATCHES = 5
 
 
 @pytest.fixture
@@ -83,7 +83,7 @@ def test_a_stream_estimates_what_the_batch_run_estimates(
     assert not running.failed()
     for name in QUERIES:
         found = _rows(running.arrow(name))
-        assert len(found) >= 3
+        assert len(found) >= 2
         assert found == _expected(spark, batches, name)
 
 
@@ -113,7 +113,7 @@ def _dying(kind: str, nth: int) -> Generator[None]:
 
 @pytest.mark.parametrize(
     ("kind", "nth"),
-    [("epochs", 1), ("log", 3), ("answered", 6), ("snapshot", 1), ("pairs", 1)],
+    [("log", 3), ("answered", 4), ("snapshot", 1), ("pairs", 1)],
 )
 def test_whatever_dies_each_window_is_answered_once(
     spark: SparkSession, tmp_path: Path, batches, monkeypatch, kind: str, nth: int
@@ -159,7 +159,7 @@ def test_queries_come_and_go_while_streams_run(spark: SparkSession, tmp_path: Pa
     bounds = [[(r["window_start"], r["window_end"]) for r in rows] for rows in (found, expected)]
     assert bounds[0] == bounds[1]
     # And the plan of before answers its windows as if nothing had changed.
-    assert found[:3] == expected[:3]
+    assert found[:2] == expected[:2]
 
 
 def _later(column: pa.ChunkedArray) -> pa.ChunkedArray:
