@@ -287,6 +287,25 @@ def test_a_budget_below_one_word_for_each_sketch_is_refused_when_a_query_is_adde
     assert sketches.queries == ("chain",)
 
 
+@pytest.mark.parametrize("condition", ["TRUE", "FALSE", "1 = 1", "r.x > 10 AND FALSE"])
+@pytest.mark.parametrize("window", ["", " GROUP BY window(ts, '20 seconds')"])
+def test_conditions_may_be_constant(loom: Loom, condition: str, window: str):
+    sketches = _sketches(loom)
+    sketches.add(f"{QUERIES['pair']} AND {condition}{window}", name="n")
+    rows = sketches.run().arrow("n").to_pylist()
+    assert ("window_start" in rows[0]) if window and rows else True
+    assert all((row["estimate"] == 0) == ("FALSE" in condition) for row in rows)
+
+
+def test_a_relation_without_rows_joins_nothing(loom: Loom):
+    sketches = _sketches(loom)
+    sketches.relation("empty", loom.spark.createDataFrame([], "k bigint, x int"))
+    sketches.add("SELECT sum(empty.x) FROM empty, u WHERE k = c", name="one")
+    sketches.add("SELECT count(*) FROM empty p, empty q WHERE p.k = q.k AND p.x = 1", name="two")
+    answers = sketches.run()
+    assert [_row(answers, name)["estimate"] for name in sketches.queries] == [0, 0]
+
+
 def test_names_are_used_once(loom: Loom):
     sketches = _sketches(loom)
     sketches.add(QUERIES["pair"], name="pair")

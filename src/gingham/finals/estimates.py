@@ -77,6 +77,12 @@ def packed(vertex: int, instants: pa.Array, counters: Whole | None) -> pa.Record
     )
 
 
+def no_sketches() -> pa.Table:
+    """The sketches of no rows."""
+    types = {names.INSTANT: pa.int64(), names.SKETCH: pa.int32(), names.COUNTERS: pa.binary()}
+    return pa.table({name: pa.array([], kind) for name, kind in types.items()})
+
+
 class SketchTable:
     """Sketches of a plan: one row for each instant and sketch, or several that are yet to add."""
 

@@ -44,8 +44,8 @@ def _pass(one: Pass) -> str:
     parts = [f"{one.relation}: rows grouped by {', '.join(one.attributes)}"]
     if one.sliced:
         parts.append("slice")
-    if one.fragments.axes:
-        over = " x ".join(axis.attribute.sql for axis in one.fragments.axes)
+    if one.fragments.of_cells:
+        over = " x ".join(axis.attribute.sql for axis in one.fragments.axes) or "all rows"
         parts.append(f"{one.fragments.count} fragments of {over}")
     return ", ".join(parts)
 

@@ -25,7 +25,7 @@ from pyspark.sql import functions as F
 from gingham.core import names
 from gingham.core.errors import CheckpointError, GinghamError
 from gingham.core.time import parse_duration
-from gingham.finals.estimates import SketchTable, window_starts
+from gingham.finals.estimates import SketchTable, no_sketches, window_starts
 from gingham.finals.windows import FOREVER, NEVER
 from gingham.plan.sketches import BoundJoin, SketchPlan
 from gingham.runtime.clock import Marks, Timing
@@ -253,11 +253,4 @@ class SketchLoop:
         return Timing(0).floor(window, Marks(self._watermark(query)), NEVER)
 
 
-_NOTHING = pa.table(
-    {
-        names.EPOCH: pa.array([], pa.int64()),
-        names.INSTANT: pa.array([], pa.int64()),
-        names.SKETCH: pa.array([], pa.int32()),
-        names.COUNTERS: pa.array([], pa.binary()),
-    }
-)
+_NOTHING = no_sketches().append_column(names.EPOCH, pa.array([], pa.int64()))

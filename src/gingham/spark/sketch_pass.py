@@ -21,7 +21,7 @@ from gingham.algebra.sketches.counters import overflow
 from gingham.algebra.sketches.table import Rows
 from gingham.core import names
 from gingham.core.errors import AnswerError
-from gingham.finals.estimates import packed
+from gingham.finals.estimates import no_sketches, packed
 from gingham.plan.sketches import Fragments, Pass
 from gingham.plan.slices import Slices
 from gingham.spark.alone import micros
@@ -78,7 +78,7 @@ class SketchPasses:
             parts = [reduce(DataFrame.unionAll, there).toArrow()] if there else []
         for one, table in here.items():
             parts += [pa.Table.from_batches([b]) for b in sketchers[one](table.to_batches())]
-        return pa.concat_tables(parts)
+        return pa.concat_tables([no_sketches(), *parts])
 
 
 def group(rows: DataFrame, one: Pass, time: str | None, slices: Slices | None) -> DataFrame:
@@ -93,7 +93,7 @@ def group(rows: DataFrame, one: Pass, time: str | None, slices: Slices | None) -
         draft = draft.plus(f"{micros(rows, time)} AS {names.TIME}")
         draft = number_slices(draft, slices, names.SLICE)
         keys.insert(0, names.SLICE)
-    if one.fragments.axes:
+    if one.fragments.of_cells:
         draft = _number_fragments(draft, one.fragments)
         keys.insert(0, names.FRAGMENT)
         if -1 in one.fragments.of_cells:
@@ -154,7 +154,7 @@ def _together(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
 def _rows(groups: pa.Table, vertices: Sequence[Vertex], one: Pass) -> Rows:
     words = {a: _masked(groups[names.word(i)]) for i, a in enumerate(one.attributes)}
     sums = {m: _sums(groups[names.partial(i)]) for i, m in enumerate(one.measures)}
-    cut = bool(one.fragments.axes)
+    cut = bool(one.fragments.of_cells)
     return Rows.of(
         vertices,
         words,
