@@ -13,6 +13,7 @@ from gingham.loom import Loom
 from gingham.runtime.estimator import Estimator
 from gingham.runtime.progress import BatchProgress, QueryProgress, StreamProgress
 from gingham.runtime.running import Running
+from gingham.runtime.sketch_streams import RunningSketches
 from gingham.spark.answers import Answers, Statistics
 from gingham.spark.estimates import Estimates
 
@@ -29,6 +30,7 @@ __all__ = [
     "QueryError",
     "QueryProgress",
     "Running",
+    "RunningSketches",
     "SinkError",
     "Statistics",
     "StreamProgress",
