@@ -132,7 +132,9 @@ def _expected(plan, name: str, rows: pa.Table):
     attributes = {a for v in plan.of(name) for a in v.attributes}
     keys = {a: _masked(rows[a]) for a in attributes}
     x = rows["x"].fill_null(0).to_numpy()
-    return sketch(plan, name, keys, sums={v.measure: x for v in plan.of(name) if v.measure}).counters
+    return sketch(
+        plan, name, keys, sums={v.measure: x for v in plan.of(name) if v.measure}
+    ).counters
 
 
 @pytest.mark.parametrize("partitions", [1, 2, 7])
