@@ -21,8 +21,10 @@ from gingham.inspect.text import explain
 from gingham.logical.catalog import Catalog, Stream, Table
 from gingham.logical.query import Query
 from gingham.optimizer import optimize
+from gingham.optimizer.cost import Cost
 from gingham.plan.bound import BoundQuery
 from gingham.plan.forest import Plan
+from gingham.plan.load import Load
 from gingham.runtime.clock import Timing
 from gingham.runtime.estimator import Estimator
 from gingham.runtime.loop import Job, Listener, StreamLoop
@@ -31,7 +33,9 @@ from gingham.runtime.running import Running
 from gingham.runtime.sinks import Sink, SinkFunction, sink_for
 from gingham.runtime.sketch_session import Source
 from gingham.runtime.start import Checkpoint, start_stream
+from gingham.runtime.weigh import have_different_edges, weighed
 from gingham.spark.alone import alone, slots
+from gingham.spark.analyze import rows_and_span
 from gingham.spark.answers import Answers
 from gingham.spark.check import Unsafe, check, failed_job
 from gingham.spark.enrich import Lookup, Lookups
@@ -51,14 +55,23 @@ class _Source:
     @functools.cached_property
     def instant(self) -> int:
         """When there is data. Only speed depends on it, so one look is enough."""
+        if "counted" in self.__dict__:
+            return self.counted[1]
         return first_instant(self.rows, self.info.time)
+
+    @functools.cached_property
+    def counted(self) -> tuple[Load, int]:
+        """How many rows over how much time, and the first instant."""
+        return rows_and_span(self.rows, self.info.time)
 
 
 class Loom:
     """Weaves many windowed aggregate queries over a stream into one Spark pipeline."""
 
-    def __init__(self, spark: SparkSession | None = None) -> None:
+    def __init__(self, spark: SparkSession | None = None, *, cost: Cost | None = None) -> None:
         self.spark = spark or session()
+        self._cost = cost or Cost()
+        self._loads: dict[str, tuple[list[str], Load]] = {}
         self._streams: dict[str, _Source] = {}
         self._tables: dict[str, Table] = {}
         self._lookups = Lookups()
@@ -176,15 +189,18 @@ class Loom:
         if self._registry is not None:
             self._registry.remove(name)
 
-    def plan(self, stream: str | None = None) -> Plan:
-        """How the queries of a stream will be answered."""
+    def plan(self, stream: str | None = None, *, trees: Mapping[str, int] | None = None) -> Plan:
+        """How the queries of a stream will be answered, or would be with these trees.
+
+        Where windows differ, the rows of a static DataFrame are counted first.
+        """
         source = self._source(stream)
         own = self._queries_of(source.info.name)
         if not own:
             raise QueryError(
                 f"no query reads {source.info.name}", "there is nothing to plan", "loom.add(...)"
             )
-        return optimize(source.info.name, own)
+        return optimize(source.info.name, own, self._cost, self._load(source, own), trees=trees)
 
     def explain(self, stream: str | None = None) -> str:
         """The plan as text: what is shared, by whom, and why something is not.
@@ -200,8 +216,16 @@ class Loom:
             return explain(self.plan(stream))
         return f"epoch {epoch.number} of\n{explain(epoch.plan)}"
 
-    def run(self, *, most_on_driver: int = MOST_SHARDS_ON_DRIVER) -> Answers:
-        """Answer every query over static DataFrames, each stream in one pass."""
+    def run(
+        self,
+        *,
+        most_on_driver: int = MOST_SHARDS_ON_DRIVER,
+        trees: Mapping[str, int] | None = None,
+    ) -> Answers:
+        """Answer every query over static DataFrames, each stream in one pass.
+
+        Which queries share slices is decided by cost, unless `trees` tells the tree of each.
+        """
         streams = sorted({q.query.stream for q in self._queries.values()})
         for stream in streams:
             if self._source(stream).rows.isStreaming:
@@ -210,7 +234,7 @@ class Loom:
                     "its rows do not end, so there is no answer to wait for",
                     "loom.start(checkpoint=..., sink=...)",
                 )
-        parts = [self._run_stream(s, self._queries_of(s), most_on_driver) for s in streams]
+        parts = [self._run_stream(s, self._queries_of(s), most_on_driver, trees) for s in streams]
         return Answers.combined(self.spark, parts, self.queries)
 
     def start(
@@ -257,6 +281,7 @@ class Loom:
                 functools.partial(self._queries_of, name),
                 self._bind,
                 most_on_driver,
+                self._cost,
             )
             files = opened.of(name, source.rows, time)
             streams[name] = start_stream(
@@ -336,10 +361,14 @@ class Loom:
                 registry.put(Registered(name, bound.query.text, bound.backfill))
 
     def _run_stream(
-        self, stream: str, queries: Sequence[BoundQuery], most_on_driver: int
+        self,
+        stream: str,
+        queries: Sequence[BoundQuery],
+        most_on_driver: int,
+        trees: Mapping[str, int] | None,
     ) -> Answers:
         source = self._source(stream)
-        plan = optimize(stream, queries)
+        plan = optimize(stream, queries, self._cost, self._load(source, queries), trees=trees)
         enriched = self._lookups.enrich(source.rows, plan.joins, plan.columns)
         try:
             return run(
@@ -357,8 +386,26 @@ class Loom:
             # One of these raised, and all others would have gone down with it.
             sturdy = [q for q in queries if not q.fragile]
             apart = {q.name: (q.query, self._slots_alone(q.query)) for q in fragile}
-            rest = [self._run_stream(stream, sturdy, most_on_driver)] if sturdy else []
+            rest = [self._run_stream(stream, sturdy, most_on_driver, trees)] if sturdy else []
             return Answers.combined(self.spark, [*rest, Answers.apart(self.spark, apart)])
+
+    def _load(self, source: _Source, queries: Sequence[BoundQuery]) -> Load:
+        """What is known of the rows; they are looked at once, if it may matter."""
+        if source.rows.isStreaming or not have_different_edges(queries):
+            return Load()
+        name, texts = source.info.name, [query.query.text for query in queries]
+        known = self._loads.get(name)
+        if known is None or known[0] != texts:
+            known = self._loads[name] = texts, self._look(source, queries)
+        return known[1]
+
+    def _look(self, source: _Source, queries: Sequence[BoundQuery]) -> Load:
+        name, time = source.info.name, source.info.time
+        try:
+            load = source.counted[0]
+            return weighed(name, queries, source.rows, time, self._lookups, self._cost, load)
+        except (PySparkException, Py4JError):
+            return Load()  # whatever raises here raises in the run, where it is dealt with
 
     def _slots_alone(self, query: Query) -> DataFrame:
         return slots(self._enriched(query), query, self._source(query.stream).info.time)

@@ -1,16 +1,11 @@
 """Shared answers are the answers of each query alone: the reference says so, and Spark too."""
 
-from collections.abc import Sequence
-
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
 from gingham import Loom
-from gingham.optimizer import optimize
-from gingham.plan.bound import BoundQuery
-from gingham.plan.forest import Plan
 
 from .compare import assert_same
 from .queries import STREAM, TIME
@@ -63,18 +58,12 @@ def test_finals_in_executors_equal_the_reference(spark: SparkSession, case: Case
 
 @settings(max_examples=25, suppress_health_check=_FIXTURES)
 @given(case=cases(), data=st.data())
-def test_several_trees_equal_the_reference(
-    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, case: Case, data: st.DataObject
-):
+def test_several_trees_equal_the_reference(spark: SparkSession, case: Case, data: st.DataObject):
     loom = _loom(spark, case)
     trees = {name: data.draw(st.integers(0, 3), label=name) for name in loom.queries}
     most = data.draw(st.sampled_from([1_000_000, 1_000_000, 0]), label="most on the driver")
 
-    def planted(stream: str, queries: Sequence[BoundQuery]) -> Plan:
-        return optimize(stream, queries, trees={q.name: trees[q.name] for q in queries})
-
-    monkeypatch.setattr("gingham.loom.optimize", planted)
-    answers = loom.run(most_on_driver=most)
+    answers = loom.run(most_on_driver=most, trees=trees)
     for name, query in zip(loom.queries, case.queries, strict=True):
         assert_same(case.expected(query), answers.arrow(name).to_pylist(), query=query)
     answers.release()

@@ -6,9 +6,10 @@ The loop is fed by hand, so that a life costs no start of a stream, and the orac
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any
 
 import pyarrow as pa
@@ -19,10 +20,13 @@ from pyspark.sql import SparkSession
 
 from gingham import Loom
 from gingham.optimizer import optimize
+from gingham.optimizer.cost import Cost
 from gingham.plan.bound import BoundQuery
 from gingham.plan.forest import Plan, Standing
+from gingham.plan.load import Load
 from gingham.runtime import epoch as epochs
 from gingham.runtime import loop as loops
+from gingham.runtime import rates
 from gingham.runtime.answer import Answer, collected
 from gingham.runtime.clock import Timing
 from gingham.runtime.delivery import Delivery
@@ -60,7 +64,7 @@ Row = tuple[int | None, str | None, int]  # second, key, value
 class Life:
     """Batches; which queries run from which batch to which; at which writes the process dies.
 
-    Queries fall into so many trees.
+    Queries fall into so many trees, and are woven anew when the rate changes by the tolerance.
     """
 
     batches: list[list[Row]]
@@ -69,13 +73,14 @@ class Life:
     crashes: list[int]
     most: int
     trees: int
+    tolerance: float
 
 
 @st.composite
 def lives(draw: st.DrawFn) -> Life:
-    count = draw(st.integers(2, 5))
+    length = draw(st.integers(2, 5))
     batches: list[list[Row]] = []
-    for number in range(count):
+    for number in range(length):
         second = st.integers(number * 4 - 3, number * 4 + 6) | st.none()
         row = st.tuples(second, st.sampled_from(["a", "b", None]), st.integers(0, 9))
         batches.append(draw(st.lists(row, min_size=number % 2, max_size=8)))
@@ -86,19 +91,20 @@ def lives(draw: st.DrawFn) -> Life:
                 draw(st.integers(0, 8)),
                 draw(st.booleans()),
             ),
-            draw(st.integers(0, count // 2)),
-            draw(st.integers(count // 2 + 1, count)),
+            draw(st.integers(0, length // 2)),
+            draw(st.integers(length // 2 + 1, length)),
         )
         for i in range(draw(st.integers(1, 4)))
     }
-    crashes = draw(st.lists(st.integers(1, 2 * count + 2), min_size=1, max_size=4))
+    crashes = draw(st.lists(st.integers(1, 2 * length + 2), min_size=1, max_size=4))
     return Life(
         batches,
         queries,
         draw(st.integers(0, 2)),
         crashes,
         draw(st.sampled_from([10**6] * 4 + [0, 6])),
-        draw(st.integers(1, 2)),
+        draw(st.integers(1, 3)),
+        draw(st.sampled_from([0.0, 2.0])),
     )
 
 
@@ -129,11 +135,33 @@ class Kept:
 def test_every_answer_once(spark: SparkSession, monkeypatch: pytest.MonkeyPatch, life: Life):
     monkeypatch.setattr(loops, "ENTRIES", 2)  # snapshots often
 
-    def planted(stream: str, queries: Sequence[BoundQuery], standing: Standing) -> Plan:
-        trees = {q.name: int(q.name[1:]) % life.trees for q in queries}
-        return optimize(stream, queries, standing=standing, trees=trees)
+    times = count()
+
+    def planted(
+        stream: str,
+        queries: Sequence[BoundQuery],
+        cost: Cost | None = None,
+        load: Load | None = None,
+        standing: Standing | None = None,
+        trees: Mapping[str, int] | None = None,
+        *,
+        anew: bool = False,
+    ) -> Plan:
+        """Newcomers grow anywhere; grids that stand go where chance wants when woven anew."""
+        stands, turn = standing or Standing(), next(times)
+
+        def tree(name: str) -> int:
+            grid = stands.grids.get(name)
+            if grid is None:
+                return int(name[1:]) % life.trees
+            return (grid + turn) % life.trees if anew else stands.trees[grid]
+
+        trees = trees or {q.name: tree(q.name) for q in queries}
+        return optimize(stream, queries, cost, load, standing, trees)
 
     monkeypatch.setattr(epochs, "optimize", planted)
+    monkeypatch.setattr(rates, "TOLERANCE", life.tolerance)
+    monkeypatch.setattr(rates, "_BATCHES", 2)
     kept, crashes = Kept(), iter(life.crashes)
     with tempfile.TemporaryDirectory() as folder:
         number = 0

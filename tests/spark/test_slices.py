@@ -60,12 +60,8 @@ def _assert_numbered(
     instants: list[int],
 ) -> None:
     df = spark.createDataFrame(pa.table({names.TIME: pa.array(instants, pa.int64())}))
-    table = (
-        number_slices(Draft(df), slices, names.SLICE)
-        .select(names.TIME, names.SLICE)
-        .made()
-        .toArrow()
-    )
+    draft, number = number_slices(Draft(df), slices, names.SLICE)
+    table = draft.select(names.TIME, number).made().toArrow()
     found = slices.starts(table[names.SLICE].to_numpy())
     for instant, start in zip(table[names.TIME].to_pylist(), found.tolist(), strict=True):
         assert start <= instant

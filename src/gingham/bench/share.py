@@ -37,6 +37,8 @@ TURNS = 2
 PICKED = 16
 # No single scan gets more conditions than this: Spark and DuckDB need minutes for it.
 MOST_CONDITIONS = 256
+# Growth with the number of queries is measured between these.
+FEW_AND_MANY = (16, 1024)
 # The paper states its operations for this many queries.
 COUNTED = 256
 # What the driver holds is measured at these sizes, in quarters of all rows.
@@ -116,13 +118,23 @@ def _measure_all(
                 step = partial(progress.advance, task)
                 results.append(_measure(market, kind, n, times, step))
 
+        growth: tuple[tuple[float, float], ...] = ()
+        if "C" in kinds and {*FEW_AND_MANY} <= {*sizes}:
+            progress.update(task, description="C, few and many queries in turns")
+            growth = _growth(market, TURNS * times)
         counted = max((n for n in sizes if n <= COUNTED), default=0)
         counts: dict[str, Operations] = {}
         for kind in kinds if counted else ():
             progress.update(task, description=f"{kind}, counting operations", advance=1)
             counts[kind] = count(market, trade_queries(kind, counted))
     cores = market.spark.sparkContext.defaultParallelism
-    return Report(market.rows, cores, tuple(results), counted, counts)
+    return Report(market.rows, cores, tuple(results), counted, counts, growth)
+
+
+def _growth(market: Market, turns: int) -> tuple[tuple[float, float], ...]:
+    """Few and many queries in turns, so that both meet the same machine."""
+    few, many = (_loom(market, trade_queries("C", n)) for n in FEW_AND_MANY)
+    return tuple((_share(few).seconds, _share(many).seconds) for _ in range(turns))
 
 
 def _warm_up(market: Market) -> None:
@@ -139,13 +151,14 @@ def _measure(market: Market, kind: str, n: int, times: int, step: Callable[[], N
     queries, bare = trade_queries(kind, n), partial(baselines.bare_scan, market)
     adding, (loom,) = repeat(partial(_loom, market, queries), 1)
     # In turns, since the JVM compiles on while it runs: whatever comes last has the fastest code.
-    turns = [(_share(loom), repeat(bare, 1)[0]) for _ in range(TURNS * times)]
-    runs = [shared for shared, _ in turns]
+    first, (scanned,) = _share(loom), repeat(bare, 1)[0]
+    turns = [(first.seconds, scanned)]
+    turns += [(_share(loom).seconds, repeat(bare, 1)[0][0]) for _ in range(TURNS * times - 1)]
     timings = {
-        Way.SHARED: Timing(tuple(run.seconds for run in runs)),
-        Way.BARE: Timing(tuple(seconds for _, (seconds,) in turns)),
+        Way.SHARED: Timing(tuple(seconds for seconds, _ in turns)),
+        Way.BARE: Timing(tuple(seconds for _, seconds in turns)),
     }
-    found = {Way.SHARED: baselines.answers(runs[0].tables)}
+    found = {Way.SHARED: baselines.answers(first.tables)}
     notes: dict[Way, str] = {}
     step()
     for way, work in _ways(market, kind, queries).items():
@@ -169,7 +182,7 @@ def _measure(market: Market, kind: str, n: int, times: int, step: Callable[[], N
         timings,
         notes,
         adding=Timing(adding),
-        statistics=runs[0].statistics,
+        statistics=first.statistics,
         checked=len(expected),
         differences=tuple(differences),
     )

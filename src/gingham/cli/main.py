@@ -10,7 +10,7 @@ import click
 from gingham.core.errors import GinghamError
 
 # Each is a module of gingham.bench with a function `run`.
-BENCHES = ("share", "stream", "endure", "sketches")
+BENCHES = ("share", "stream", "endure", "weave", "sketches")
 
 _FILE = click.argument("file", type=click.Path(path_type=Path))
 
@@ -116,6 +116,29 @@ def run(
         ctx.exit(1)
 
 
+@cli.command(short_help="Measure what rows and shards cost on this machine.")
+@click.option("--save", metavar="FILE", help="Keep the costs: Loom(cost=Cost.read(FILE)).")
+@click.option("--rows", type=click.IntRange(min=1), help="Rows of the stream.")
+def calibrate(save: str | None, rows: int | None) -> None:
+    """Measure what a row, a tree, a grid, a shard and a final cost on this machine."""
+    from rich.progress import Progress
+
+    from gingham.bench.calibrate import ROWS, calibrate
+    from gingham.cli.start import start
+    from gingham.optimizer.cost import Cost
+
+    spark = start()
+    with Progress(transient=True) as progress:
+        found = calibrate(spark, rows or ROWS, progress)
+    usual = Cost()
+    for name in ("row", "tree", "grid", "shard", "final"):
+        here, there = getattr(found, name) * 1e9, getattr(usual, name) * 1e9
+        click.echo(f"{name:6} {here:10,.1f} ns   (unless calibrated: {there:,.1f} ns)")
+    if save:
+        found.write(save)
+        click.echo(f"kept in {save}")
+
+
 @cli.command(short_help="Measure sharing against doing without it.")
 @click.argument("name", metavar="NAME")
 @click.option("--quick", is_flag=True, help="Few rows, small workloads, one repetition.")
@@ -127,7 +150,7 @@ def bench(
 ) -> None:
     """Measure sharing against the ways to do without it.
 
-    NAME is share, stream, endure or sketches.
+    NAME is share, stream, endure, weave or sketches.
     """
     if name not in BENCHES:
         raise GinghamError(

@@ -50,6 +50,10 @@ class WorkloadError(GinghamError):
     """A workload file that cannot be read."""
 
 
+class BudgetError(GinghamError):
+    """Something that needs more time or memory than it may take."""
+
+
 def at(sql: str, position: int) -> str:
     r"""Point into SQL: line, column and the line itself.
 

@@ -19,6 +19,7 @@ class Cells:
 
     def __init__(self) -> None:
         self._known: dict[tuple[int, str], Truths] = {}
+        self._raising: dict[tuple[int, str], Bools | None] = {}
 
     def of(self, grid: Grid, condition: Condition) -> Truths:
         # SQL and offset stand for condition and grid: comparing predicates takes longer.
@@ -26,6 +27,14 @@ class Cells:
         if name not in self._known:
             self._known[name] = evaluate(condition.predicate, grid.axes)
         return self._known[name]
+
+    def raising(self, grid: Grid, condition: Condition) -> Bools | None:
+        """The cells in which a condition raises; None if it never does."""
+        name = grid.offset, condition.sql
+        if name not in self._raising:
+            raises = self.of(grid, condition).raises
+            self._raising[name] = raises if raises.any() else None
+        return self._raising[name]
 
 
 def answer(query: BoundQuery, table: ShardTable, cells: Cells, due: Due | None = None) -> pa.Table:
@@ -42,7 +51,9 @@ def answer(query: BoundQuery, table: ShardTable, cells: Cells, due: Due | None =
         failed = np.asarray(_values(guard, found, query, shards, grid, cells))
         if failed.any():
             raise _would_raise(query, guard.aggregate.call.arguments[0])
-    bounds = [pa.array(found.starts), pa.array(found.starts + query.window.range)]
+    # Microseconds are what timestamps are made of.
+    instants = (found.starts, found.starts + query.window.range)
+    bounds = [pa.array(i).view(f.type) for i, f in zip(instants, query.slots, strict=False)]
     keys = [shards.key(grid.keys.index(k), found.groups, grid.keys) for k in query.keys]
     values = [_values(r, found, query, shards, grid, cells) for r in query.readings]
     columns = [
@@ -105,8 +116,8 @@ def _refuse_raised(
     query: BoundQuery, shards: GridShards, grid: Grid, cells: Cells, due: Due | None
 ) -> None:
     for condition in query.conditions:
-        raises = cells.of(grid, condition).raises
-        if not raises.any():
+        raises = cells.raising(grid, condition)
+        if raises is None:
             continue
         raised = raises[shards.cells]
         # Alone, Spark would raise for any row; a stream lives on, without the windows concerned.

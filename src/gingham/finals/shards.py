@@ -19,6 +19,9 @@ from gingham.plan.slices import Slices
 Index = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
+# Numbers kept for queries with the same condition: a quarter of a gigabyte.
+_MOST_KEPT = 1 << 25
+
 
 def located(table: pa.Table, forest: Forest, slices: Mapping[int, Slices]) -> pa.Table:
     """What Spark collected, with the instant and the cell of every shard in place of numbers.
@@ -120,6 +123,7 @@ class GridShards:
     def __post_init__(self) -> None:
         self._states: dict[Partial, State] = {}
         self._rolled: dict[tuple[bytes, Partial | None], Rolled] = {}
+        self._kept = 0
 
     @cached_property
     def instants(self) -> Index:
@@ -154,9 +158,14 @@ class GridShards:
     def rolled(self, wanted: Bools, partial: Partial | None) -> Rolled:
         """Shards of the wanted cells merged over cells: one per group and slice."""
         name = (wanted.tobytes(), partial)
-        if name not in self._rolled:
-            self._rolled[name] = self._roll_up(wanted, partial)
-        return self._rolled[name]
+        found = self._rolled.pop(name, None)
+        if found is None:
+            found = self._roll_up(wanted, partial)
+            self._kept += found.size
+        self._rolled[name] = found  # the one used last stands last
+        while self._kept > _MOST_KEPT and len(self._rolled) > 1:
+            self._kept -= self._rolled.pop(next(iter(self._rolled))).size
+        return found
 
     @cached_property
     def fresh(self) -> Bools:
@@ -191,6 +200,11 @@ class Rolled:
     kept: Index
     first: Index
     state: State | None
+
+    @property
+    def size(self) -> int:
+        """About how many numbers it keeps."""
+        return len(self.kept) + 3 * len(self.places)
 
 
 def _integers(column: pa.ChunkedArray) -> Index:

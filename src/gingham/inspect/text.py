@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from gingham.core.time import format_duration
 from gingham.logical.predicate import Axis
 from gingham.plan.forest import Forest, Grid, Plan
 from gingham.plan.slices import periodic
@@ -25,6 +26,7 @@ def _lines(plan: Plan) -> Iterator[str]:
         kind = "rows without a match are dropped" if inner else "rows without a match are kept"
         yield f"  lookup {join.role} by {', '.join(join.on)}: once for all queries, {kind}"
     yield from _slices(forest)
+    yield _predicted(plan)
     yield f"  attributes: {len(forest.axes)}"
     yield from (f"    {_axis(axis)}" for axis in forest.axes)
     yield f"  grids: {len(forest.grids)}, {forest.cells:,} cells; every row is grouped once in each"
@@ -39,12 +41,23 @@ def _lines(plan: Plan) -> Iterator[str]:
 
 def _slices(forest: Forest) -> Iterator[str]:
     for tree, classes in forest.trees.items():
-        windows = {q.window for q in forest.queries if forest.grid_of(q).tree == tree}
+        windows = [q.window for q in forest.queries if forest.grid_of(q).tree == tree]
         found = periodic(classes)
         how = str(found) if found else "listed around the data, panes beyond: the pattern is long"
         of = f" of tree {tree}" if len(forest.trees) > 1 else ""
         edges = f"{len(classes)} classes of edges"
-        yield f"  slices{of}: {len(windows)} different windows, {edges}, {how}"
+        yield f"  slices{of}: {len(set(windows))} different windows, {edges}, {how}"
+        if len(forest.trees) > 1:
+            slides = sorted({w.slide for w in windows})
+            span = " to ".join(format_duration(s) for s in dict.fromkeys((slides[0], slides[-1])))
+            yield f"    {len(windows)} queries, every {span}"
+
+
+def _predicted(plan: Plan) -> str:
+    load = plan.load
+    known = "counted" if load.counted else "assumed"
+    rows = f"{load.rows:,.0f} rows over {load.seconds:,.0f} s of event time, {known}"
+    return f"  cost: {plan.seconds:.2g} s predicted for {rows}"
 
 
 def _axis(axis: Axis) -> str:

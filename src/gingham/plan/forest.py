@@ -15,6 +15,7 @@ from gingham.algebra.edges import ResidueClass, normalized
 from gingham.logical.predicate import Axis
 from gingham.logical.query import Join
 from gingham.plan.bound import BoundQuery
+from gingham.plan.load import Load
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,3 +137,5 @@ class Plan:
     forest: Forest
     notices: tuple[str, ...]
     standing: Standing
+    load: Load  # the rows that it was made for
+    seconds: float  # that all of them are expected to take

@@ -7,8 +7,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gingham.optimizer import optimize
+from gingham.optimizer.cost import Cost
 from gingham.plan.bound import BoundQuery
 from gingham.plan.forest import Codebook, Forest, Grid, Plan, Standing
+from gingham.plan.load import Load
 from gingham.runtime.ages import Ages, aged, known_since
 from gingham.runtime.codec import (
     codebook_from_json,
@@ -16,6 +18,14 @@ from gingham.runtime.codec import (
     standing_from_json,
     standing_to_json,
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Weighing:
+    """What plans are weighed with."""
+
+    cost: Cost = field(default_factory=Cost)
+    load: Load = field(default_factory=Load)
 
 
 @dataclass(frozen=True)
@@ -56,6 +66,7 @@ class Epoch:
         queries: Sequence[BoundQuery],
         latest: int,
         floors: Mapping[int, int],
+        weighing: Weighing,
     ) -> Epoch:
         """The epoch with these queries; this one if they are the same.
 
@@ -66,9 +77,11 @@ class Epoch:
             return self
         stayed = {q.name for q in queries if texts.get(q.name) == q.query.text}
         born = {q.name: self.born[q.name] if q.name in stayed else latest for q in queries}
-        plan = optimize(stream, queries, standing=self._standing(stayed)) if queries else None
-        if plan is None:
+        if not queries:
             return Epoch(self.number + 1, None)
+        plan = optimize(
+            stream, queries, weighing.cost, weighing.load, standing=self._standing(stayed)
+        )
         forest, ages = plan.forest, aged(plan.forest, self.ages, latest)
         backfilled = [q for q in forest.queries if q.backfill and q.name not in stayed]
         for query in backfilled:
@@ -82,6 +95,27 @@ class Epoch:
             frozenset(q.name for q in backfilled),
             self.far & {grid.number for grid in forest.grids},
         )
+
+    def rewoven(self, latest: int, weighing: Weighing) -> Epoch:
+        """The epoch with the same queries in other trees; this one if those are as good as any.
+
+        A grid takes its shards along: every edge that its queries need is in both trees.
+        """
+        if self.plan is None:
+            return self
+        before, queries = self.plan, self.queries
+        plan = optimize(
+            before.stream,
+            queries,
+            weighing.cost,
+            weighing.load,
+            standing=before.standing,
+            anew=True,
+        )
+        if plan.forest.trees == before.forest.trees:
+            return self
+        ages = aged(plan.forest, self.ages, latest)
+        return replace(self, number=self.number + 1, plan=plan, ages=ages)
 
     def moved_away(self, grids: Iterable[Grid]) -> Epoch:
         """The epoch after some grids have become too large for the driver; this one if none has."""
@@ -140,7 +174,9 @@ class StoredEpoch:
 
     def bound(self, stream: str, queries: Sequence[BoundQuery]) -> Epoch:
         """The epoch again, with its queries bound; another one if its cells are numbered anew."""
-        plan = optimize(stream, queries, standing=self.standing) if queries else None
+        standing = self.standing
+        trees = {q.name: standing.trees[standing.grids[q.name]] for q in queries}
+        plan = optimize(stream, queries, standing=standing, trees=trees) if queries else None
         again = Epoch(self.number, plan, self.born, self.ages, far=self.far)
         return again if again.codebook == self.codebook else replace(again, number=self.number + 1)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
@@ -25,17 +25,22 @@ from gingham.finals.answer import Cells
 from gingham.finals.recode import recode
 from gingham.finals.shards import no_shards, shards_in
 from gingham.finals.windows import NEVER
+from gingham.optimizer.cost import Cost
 from gingham.plan.bound import BoundQuery
+from gingham.plan.load import Load
 from gingham.runtime.clock import Marks, Timing, may_close
 from gingham.runtime.delivery import Delivery
-from gingham.runtime.epoch import NO_EPOCH, Epoch
+from gingham.runtime.epoch import NO_EPOCH, Epoch, Weighing
 from gingham.runtime.far import FarShards
 from gingham.runtime.finals import Asked, Finals
 from gingham.runtime.log import START, Entry, Log
 from gingham.runtime.progress import BatchProgress, StreamProgress, instant
+from gingham.runtime.rates import Rates
 from gingham.runtime.rows import FEW_ROWS, Batch, TooManyShardsError, collect
 from gingham.runtime.state import State
 from gingham.runtime.tally import Tally
+from gingham.runtime.weigh import have_different_edges, weighed
+from gingham.spark.analyze import rows_and_span
 from gingham.spark.check import failed_job
 from gingham.spark.enrich import Lookups
 from gingham.spark.run import too_large
@@ -61,6 +66,7 @@ class Job:
     queries: Callable[[], Sequence[BoundQuery]]  # those that are registered at this moment
     bind: Bind
     most: int  # shards that the driver holds; grids with more stay with the executors
+    cost: Cost = field(default_factory=Cost)
 
 
 class StreamLoop:
@@ -89,6 +95,7 @@ class StreamLoop:
         self._quarantine: dict[str, str] = {}  # queries that brought a batch down, by their text
         self._lock = threading.RLock()  # a listener may ask for the progress
         self._tally = Tally(job.stream)
+        self._rates = Rates()
         self.error: GinghamError | None = None  # what stopped the stream
 
     @property
@@ -155,7 +162,7 @@ class StreamLoop:
     def _step(self, df: DataFrame | None, number: int, watermark: int | None = None) -> None:
         watch = Stopwatch()
         before = self._last.after
-        epoch = self._plan(before)
+        epoch = self._plan(before, df)
         watch.lap("plan")
         epoch, batch = self._collect(df, epoch, before)
         watch.lap("shards")
@@ -195,15 +202,21 @@ class StreamLoop:
         self._prune(entry)
         watch.lap("merge")
         self._few = batch.rows <= FEW_ROWS
+        self._rates.seen(batch.rows, after.latest)
         self._report(entry, batch, failed, counts, watch)
 
-    def _plan(self, before: Marks) -> Epoch:
+    def _plan(self, before: Marks, df: DataFrame | None) -> Epoch:
         registered = self._job.queries()
         # Whoever was removed may be added again, mended or not.
         for name in self._quarantine.keys() - {q.name for q in registered}:
             del self._quarantine[name]
         wanted = [q for q in registered if self._quarantine.get(q.name) != q.query.text]
-        epoch = self._epoch.next(self._job.stream, wanted, before.latest, self._floors(before))
+        if df is not None and before.latest == NEVER and have_different_edges(wanted):
+            self._rates.load = self._first_look(df, wanted)
+        epoch = self._next(wanted, before)
+        if epoch is self._epoch and (load := self._rates.changed()) is not None:
+            self._rates.load = load
+            epoch = epoch.rewoven(before.latest, self._weighing)
         if epoch.forest is None or epoch is not self._epoch or len(self._state) <= self._job.most:
             return epoch
         near = {
@@ -212,6 +225,23 @@ class StreamLoop:
             if grid.keys and grid.number not in epoch.far
         }
         return epoch.moved_away(too_large(near, self._job.most // 2))
+
+    def _next(self, queries: Sequence[BoundQuery], before: Marks) -> Epoch:
+        floors = self._floors(before)
+        return self._epoch.next(self._job.stream, queries, before.latest, floors, self._weighing)
+
+    @property
+    def _weighing(self) -> Weighing:
+        return Weighing(self._job.cost, self._rates.load)
+
+    def _first_look(self, df: DataFrame, queries: Sequence[BoundQuery]) -> Load:
+        """What the first rows tell."""
+        job = self._job
+        try:
+            load, _ = rows_and_span(df, job.time)
+            return weighed(job.stream, queries, df, job.time, job.lookups, job.cost, load)
+        except (PySparkException, Py4JError):
+            return Load()  # whatever raises here raises again, where it is dealt with
 
     def _collect(self, df: DataFrame | None, epoch: Epoch, before: Marks) -> tuple[Epoch, Batch]:
         """The batch's shards; queries that bring the job down are left out from then on."""
@@ -241,8 +271,7 @@ class StreamLoop:
                 self._quarantine[query.name] = query.query.text
                 self._tally.query(query.name).error = str(found)
             rest = [q for q in epoch.queries if not q.fragile]
-            sturdy = self._epoch.next(job.stream, rest, before.latest, self._floors(before))
-            return self._collect(df, sturdy, before)
+            return self._collect(df, self._next(rest, before), before)
 
     @property
     def _near(self) -> tuple[int, int | None] | None:

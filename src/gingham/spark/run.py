@@ -49,7 +49,7 @@ def run(
             table, far, counts = made.toArrow(), frozenset[Grid](), {}
     else:
         made = made.persist(StorageLevel.MEMORY_AND_DISK)
-        counts = _count(made, forest, slices)
+        counts = count_shards(made, forest, slices)
         far = too_large(counts, most_on_driver)
         table = made.where(f"NOT {in_grids(cell_of(forest, slices), far)}").toArrow()
     watch.lap("shards")
@@ -84,7 +84,8 @@ def answers_here(
     """Finals in this process; a query that fails does not touch the others."""
     cells = Cells()
     found: dict[str, pa.Table | GinghamError] = {}
-    for query in queries:
+    # Queries with the same condition one after the other: what they share is kept for a while only.
+    for query in sorted(queries, key=lambda q: q.where.sql):
         try:
             found[query.name] = answer(query, table, cells)
         except GinghamError as error:
@@ -99,7 +100,7 @@ def first_instant(rows: DataFrame, event_time: str) -> int:
     return seen["instant"] if seen else 0
 
 
-def _count(made: DataFrame, forest: Forest, slices: Mapping[int, Slices]) -> dict[Grid, int]:
+def count_shards(made: DataFrame, forest: Forest, slices: Mapping[int, Slices]) -> dict[Grid, int]:
     """How many shards each grid has."""
     branches = " ".join(
         f"WHEN {cell_of(forest, slices)} < {grid.offset + grid.cells}L THEN {i}"

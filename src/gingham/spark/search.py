@@ -72,9 +72,9 @@ def intervals(axes: Sequence[Axis]) -> list[str]:
     return [f"{_interval(i, axis)} AS {names.interval(i)}" for i, axis in enumerate(axes)]
 
 
-def place(draft: Draft, wanted: Sequence[Search]) -> Draft:
-    """Add the output column of every search; NULL for NULL."""
-    few = _few(wanted)
+def place(draft: Draft, wanted: Sequence[Search], branches: int = MOST_BRANCHES) -> Draft:
+    """Add the output column of every search, with so many IFs at most; NULL for NULL."""
+    few = _few(wanted, branches)
     found = [f"{_branches(s)} AS {s.output}" for s in few]
     many = [s for s in wanted if s not in few]
     quick = [s for s in many if s.in_doubles]
@@ -95,11 +95,11 @@ def place(draft: Draft, wanted: Sequence[Search]) -> Draft:
     return draft.plus(*found)
 
 
-def _few(wanted: Sequence[Search]) -> list[Search]:
+def _few(wanted: Sequence[Search], branches: int) -> list[Search]:
     """The searches with the fewest cuts, as many as fit into one method."""
     few: list[Search] = []
     for search in sorted(wanted, key=lambda s: len(s.cuts)):
-        if sum(len(s.cuts) for s in (*few, search)) <= MOST_BRANCHES:
+        if sum(len(s.cuts) for s in (*few, search)) <= branches:
             few.append(search)
     return few
 

@@ -15,7 +15,7 @@ from gingham.plan.forest import Forest, Grid
 from gingham.plan.slices import Horizon, Periodic, Slices
 from gingham.spark.alone import micros
 from gingham.spark.draft import Draft
-from gingham.spark.search import Search, intervals, place, searches, values
+from gingham.spark.search import MOST_BRANCHES, Search, intervals, place, searches, values
 
 _LONG = 1 << 62
 _LISTED_PANES = 1 << 17
@@ -49,10 +49,15 @@ def code(rows: DataFrame, forest: Forest, slices: Mapping[int, Slices], time: st
     keys = {k: names.key(i) for i, k in enumerate(forest.keys)}
     named = [f"{key} AS {name}" for key, name in keys.items()]
     instant = f"{micros(rows, time)} AS {names.TIME}"
-    draft = place(Draft(rows).plus(instant, *named, *values(forest.axes)), searches(forest.axes))
+    # Slices and cells of further trees and grids are in the same method of generated code.
+    room = MOST_BRANCHES - 24 * (len(slices) - 1) - 8 * (len(forest.grids) - 1)
+    draft = Draft(rows).plus(instant, *named, *values(forest.axes))
+    draft = place(draft, searches(forest.axes), room)
+    numbers: list[str] = []
     for tree, found in slices.items():
-        draft = number_slices(draft, found, names.slice_in(tree))
-    draft = _each_grid(draft.plus(*intervals(forest.axes)), forest, slices)
+        draft, number = number_slices(draft, found, names.slice_in(tree))
+        numbers.append(number)
+    draft = _each_grid(draft.plus(*numbers, *intervals(forest.axes)), forest, slices)
     if len(forest.grids) == 1 or not keys:
         return draft
     cell = cell_of(forest, slices)
@@ -118,8 +123,8 @@ def in_grids(cell: str, grids: Iterable[Grid]) -> str:
     return f"({' OR '.join(spans) or 'FALSE'})"
 
 
-def number_slices(draft: Draft, slices: Slices, name: str) -> Draft:
-    """Add the number of a row's slice under a name."""
+def number_slices(draft: Draft, slices: Slices, name: str) -> tuple[Draft, str]:
+    """The number of a row's slice under a name, as SQL over the rows given back."""
     time = names.TIME
     match slices:
         case Periodic(period, (edge,)):
@@ -135,7 +140,7 @@ def number_slices(draft: Draft, slices: Slices, name: str) -> Draft:
             draft, found = _place(draft, time, edges, pane, name)
             beyond = f"2L * {_floor_div(f'{time} - {origin}L', pane)} + 1"
             number = f"coalesce(2L * ({found} - 1), {beyond})"
-    return draft.plus(f"{number} AS {name}")
+    return draft, f"{number} AS {name}"
 
 
 def _place(

@@ -1,5 +1,6 @@
-"""Edges of windows as residue classes: where slices begin and end."""
+"""Edges of windows as residue classes: where slices begin and end, and how many there are."""
 
+from gingham.algebra.edges.choose import METHODS, edge_rate
 from gingham.algebra.edges.classes import (
     ResidueClass,
     composite_period,
@@ -7,5 +8,15 @@ from gingham.algebra.edges.classes import (
     normalized,
     pane_length,
 )
+from gingham.algebra.edges.rate import EdgeRate
 
-__all__ = ["ResidueClass", "composite_period", "edges_between", "normalized", "pane_length"]
+__all__ = [
+    "METHODS",
+    "EdgeRate",
+    "ResidueClass",
+    "composite_period",
+    "edge_rate",
+    "edges_between",
+    "normalized",
+    "pane_length",
+]

@@ -1,0 +1,80 @@
+"""Prime factors of slides."""
+
+from __future__ import annotations
+
+import math
+from functools import cache, lru_cache
+
+_SIEVED = 1 << 12
+# With these bases the test of Miller and Rabin is right for all numbers below 3e24.
+_BASES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41)
+
+
+@lru_cache(maxsize=1 << 16)
+def factorized(number: int) -> tuple[tuple[int, int], ...]:
+    """Primes and their exponents.
+
+    >>> factorized(360), factorized(86_400_000_001)
+    (((2, 3), (3, 2), (5, 1)), ((7, 1), (659, 1), (18729677, 1)))
+    """
+    exponents: dict[int, int] = {}
+    for prime in small_primes():
+        if prime * prime > number:
+            break
+        while number % prime == 0:
+            exponents[prime] = exponents.get(prime, 0) + 1
+            number //= prime
+    for prime in _large_factors(number):
+        exponents[prime] = exponents.get(prime, 0) + 1
+    return tuple(sorted(exponents.items()))
+
+
+@cache
+def small_primes() -> tuple[int, ...]:
+    """All primes that slides are divided by one after the other."""
+    composite = bytearray(_SIEVED)
+    for i in range(2, math.isqrt(_SIEVED) + 1):
+        composite[i * i :: i] = b"\1" * len(range(i * i, _SIEVED, i))
+    return tuple(i for i in range(2, _SIEVED) if not composite[i])
+
+
+def _large_factors(number: int) -> list[int]:
+    if number == 1:
+        return []
+    if number < _SIEVED * _SIEVED or _is_prime(number):
+        return [number]
+    divisor = _divisor(number)
+    return _large_factors(divisor) + _large_factors(number // divisor)
+
+
+def _is_prime(number: int) -> bool:
+    odd = number - 1
+    twos = (odd & -odd).bit_length() - 1
+    odd >>= twos
+    return all(_is_witness(base, odd, twos, number) for base in _BASES if base < number)
+
+
+def _is_witness(base: int, odd: int, twos: int, number: int) -> bool:
+    power = pow(base, odd, number)
+    if power in (1, number - 1):
+        return True
+    for _ in range(twos - 1):
+        power = power * power % number
+        if power == number - 1:
+            return True
+    return False
+
+
+def _divisor(number: int) -> int:
+    """Pollard's rho: two walks that meet modulo an unknown divisor."""
+    for step in range(1, 100):
+        slow = fast = 2
+        divisor = 1
+        while divisor == 1:
+            slow = (slow * slow + step) % number
+            fast = (fast * fast + step) % number
+            fast = (fast * fast + step) % number
+            divisor = math.gcd(slow - fast, number)
+        if divisor != number:
+            return divisor
+    raise AssertionError(number)

@@ -1,0 +1,80 @@
+"""Weaving: what plans cost, and how long finding them takes.
+
+    gingham bench weave [--quick] [--rows N] [--json FILE] [--plot FILE]
+
+Figures 4 to 11 and 14 of Guirguis et al. (CIKM 2011) and the five experiments of Shein et al.
+(CIKM 2015), all from one run on this machine, with our weaver beside theirs; then plans of the same
+queries on Spark, predicted and measured.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+from rich.console import Console
+
+from gingham.bench.weave_cost import cost_figures
+from gingham.bench.weave_engine import (
+    ROWS,
+    Tried,
+    as_json,
+    engine_targets,
+    show_engine,
+    try_on_engine,
+)
+from gingham.bench.weave_figure import Figure, Target, draw, show
+from gingham.bench.weave_scale import measure_targets, scale_figures
+from gingham.optimizer.cost import Cost
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Everything that one run found out."""
+
+    figures: tuple[Figure, ...]
+    targets: tuple[Target, ...]
+    tried: list[Tried]
+
+    def as_json(self) -> dict[str, object]:
+        """Every number."""
+        return {
+            "figures": [figure.as_json() for figure in self.figures],
+            "targets": [asdict(target) for target in self.targets],
+            "engine": as_json(self.tried),
+        }
+
+
+def run(
+    spark: SparkSession,
+    rows: int | None = None,
+    *,
+    quick: bool = False,
+    json_path: str | os.PathLike[str] | None = None,
+    plot_path: str | os.PathLike[str] | None = "weave.png",
+    console: Console | None = None,
+) -> Report:
+    """Measure, print and draw; `quick` takes few queries and little patience."""
+    console = console or Console()
+    with console.status("weaving") as status:
+
+        def step(what: str) -> None:
+            status.update(what)
+
+        figures = cost_figures(quick=quick, step=step) + scale_figures(quick=quick, step=step)
+        targets = measure_targets(quick=quick, step=step)
+        rows = rows or (500_000 if quick else ROWS)
+        tried = try_on_engine(spark, rows, Cost(), step, quick=quick)
+    report = Report(tuple(figures), (*targets, *engine_targets(tried)), tried)
+    show_engine(tried, rows, console)
+    show(report.figures, report.targets, console)
+    if json_path:
+        Path(json_path).write_text(json.dumps(report.as_json(), indent=2), encoding="utf-8")
+        console.print(f"every number: {json_path}")
+    if plot_path:
+        draw(report.figures, Path(plot_path))
+        console.print(f"the plots: {plot_path}")
+    return report

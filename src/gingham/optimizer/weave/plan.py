@@ -1,0 +1,95 @@
+"""A woven plan: which windows share a tree, and what that costs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from gingham.algebra.edges import EdgeRate, ResidueClass, edge_rate, normalized
+from gingham.core.time import SECOND
+from gingham.logical.window import Window
+from gingham.optimizer.weave.cost import Cost, Operations
+from gingham.optimizer.weave.windows import AnyWindow
+
+
+@dataclass(frozen=True, slots=True)
+class WovenTree:
+    """Windows that share one set of slices."""
+
+    windows: tuple[AnyWindow, ...]
+    edge_rate: EdgeRate  # per unit of time
+    overlap_factor: float
+    cost: float
+
+    @property
+    def classes(self) -> tuple[ResidueClass, ...]:
+        """Where its slices begin."""
+        return normalized(c for window in set(self.windows) for c in window_classes(window))
+
+
+@dataclass(frozen=True)
+class WovenPlan:
+    """All windows, each in one tree."""
+
+    trees: tuple[WovenTree, ...]
+    rate: float
+    method: str
+    notices: tuple[str, ...] = ()
+    operations: int = 0  # that finding the plan took: pairs of trees, or edges, that were looked at
+    model: Cost = field(default_factory=Operations)
+
+    @cached_property
+    def cost(self) -> float:
+        """The price of all trees."""
+        return sum(tree.cost for tree in self.trees)
+
+    @property
+    def windows(self) -> Iterator[AnyWindow]:
+        """All windows, tree by tree."""
+        return (window for tree in self.trees for window in tree.windows)
+
+    def weaveability(self, one: int, other: int) -> float:
+        """Which part of their edges two trees have in common."""
+        return weaveability(self.trees[one], self.trees[other])
+
+    def saving(self, one: int, other: int) -> float:
+        """What merging two trees would save; negative if they are cheaper apart."""
+        a, b = self.trees[one], self.trees[other]
+        factor = a.overlap_factor + b.overlap_factor
+        return a.cost + b.cost - self.model.tree(_together(a, b), factor, self.rate)
+
+    def __str__(self) -> str:
+        head = f"{self.method}: {len(self.trees)} trees, cost {self.cost:,.6g}"
+        return "\n".join((head, *self.notices))
+
+
+def weaveability(one: WovenTree, other: WovenTree) -> float:
+    """Common edges of two trees as a part of all their edges: 1 if they are the same.
+
+    Guirguis et al. (CIKM 2011), Definition 1.
+    """
+    together = _together(one, other)
+    apart = _rate(one.classes, one) + _rate(other.classes, other)
+    return max(0.0, apart / together - 1)
+
+
+def window_classes(window: AnyWindow) -> tuple[ResidueClass, ...]:
+    """Where windows start or end; those given as pairs start at multiples of the slide.
+
+    >>> window_classes((12, 9)), window_classes((10, 5))
+    (((9, 0), (9, 3)), ((5, 0),))
+    """
+    if isinstance(window, Window):
+        return window.classes
+    range_, slide = int(window[0]), int(window[1])
+    return ((slide, 0), (slide, range_ % slide)) if range_ % slide else ((slide, 0),)
+
+
+def _together(one: WovenTree, other: WovenTree) -> float:
+    return _rate((*one.classes, *other.classes), one)
+
+
+def _rate(classes: tuple[ResidueClass, ...], tree: WovenTree) -> float:
+    ticks = SECOND if isinstance(tree.windows[0], Window) else 1
+    return float(edge_rate(classes)) * ticks

@@ -1,0 +1,185 @@
+"""Weave Share as published, with and without each of its three optimizations."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from gingham.algebra.edges import METHODS, ResidueClass, edge_rate, edges_between, normalized
+from gingham.algebra.edges.count import MOST_BITS
+from gingham.core.errors import BudgetError, QueryError
+from gingham.optimizer.weave.problem import Partition, Problem
+from gingham.optimizer.weave.scalable import NOTHING, rounded, stopped_early
+
+Bools = npt.NDArray[np.bool_]
+
+MOST_WINDOWS = 5_000
+_SHORT_PERIOD = 1 << 22
+
+
+@dataclass(frozen=True, slots=True)
+class _Tree:
+    windows: tuple[int, ...]
+    classes: tuple[ResidueClass, ...]
+    period: int
+    edges: float  # per tick
+    factor: float
+    bits: Bools | None  # of one period, if bitmaps are kept
+
+
+@dataclass(slots=True)
+class _Counter:
+    """Counts the edges that two trees have in common, and how much work that is."""
+
+    bitmap: bool
+    probe_smaller: bool
+    method: str | None
+    operations: int = 0
+
+    def common(self, x: _Tree, y: _Tree) -> float:
+        """Common edges per tick."""
+        if self.method is not None:
+            return self._by_rate(x, y, METHODS[self.method])
+        period = math.lcm(x.period, y.period)
+        if period > (_SHORT_PERIOD if self.bitmap else MOST_BITS):
+            return self._by_rate(x, y, edge_rate)
+        if not self.bitmap:
+            edges = edges_between(y.classes, 0, period)
+            self.operations += len(edges) * len(x.classes)
+            hit = np.zeros(len(edges), dtype=bool)
+            for slide, residue in x.classes:
+                hit |= edges % slide == residue
+            return int(np.count_nonzero(hit)) / period
+        assert x.bits is not None
+        assert y.bits is not None
+        # The edges of one bitmap are looked up in the other.
+        probes = min(x.edges, y.edges) if self.probe_smaller else y.edges
+        self.operations += round(probes * period)
+        both = np.tile(x.bits, period // x.period) & np.tile(y.bits, period // y.period)
+        return int(np.count_nonzero(both)) / period
+
+    def _by_rate(
+        self, x: _Tree, y: _Tree, method: Callable[[tuple[ResidueClass, ...]], float]
+    ) -> float:
+        together = method(normalized(x.classes + y.classes))
+        self.operations += getattr(together, "operations", 0)
+        return x.edges + y.edges - float(together)
+
+    def tree(self, problem: Problem, window: int) -> _Tree:
+        """A tree of one window."""
+        sets = problem.sets
+        number = int(sets.of_window[window])
+        classes = sets.classes(number)
+        period = classes[0][0]
+        factor = float(problem.windows.factors[window])
+        bits = self._bits(classes, period)
+        return _Tree((window,), classes, period, len(classes) / period, factor, bits)
+
+    def merged(self, x: _Tree, y: _Tree, common: float) -> _Tree:
+        """Both trees as one."""
+        classes = normalized(x.classes + y.classes)
+        period = math.lcm(x.period, y.period)
+        edges = x.edges + y.edges - common
+        bits = self._bits(classes, period)
+        return _Tree(x.windows + y.windows, classes, period, edges, x.factor + y.factor, bits)
+
+    def _bits(self, classes: tuple[ResidueClass, ...], period: int) -> Bools | None:
+        if not self.bitmap or self.method is not None or period > _SHORT_PERIOD:
+            return None
+        bits = np.zeros(period, dtype=bool)
+        for slide, residue in classes:
+            bits[residue::slide] = True
+        return bits
+
+
+def weave_share(
+    problem: Problem,
+    *,
+    lookup: bool = True,
+    bitmap: bool = True,
+    probe_smaller: bool = True,
+    edges: str | None = None,
+) -> Partition:
+    """Merge the pair of trees that saves most, as long as some pair saves something.
+
+    Guirguis et al. (CIKM 2011), Figure 2. Savings are looked up in a table rather than computed
+    in every round; edges are kept as bitmaps; the tree with fewer edges probes the other. `edges`
+    names another way to count them, one of `gingham.algebra.edges.METHODS`.
+    """
+    if edges is not None and edges not in METHODS:
+        raise QueryError(
+            f"there is no way {edges!r} to an edge rate",
+            "its name is none of ours",
+            ", ".join(METHODS),
+        )
+    if len(problem.windows) > MOST_WINDOWS:
+        raise BudgetError(
+            f"Weave Share of {len(problem.windows):,} windows",
+            f"it compares all pairs of them; {MOST_WINDOWS:,} is the most",
+            "method='scalable', which finds the same plan",
+        )
+    counter = _Counter(bitmap, probe_smaller, edges)
+    finished, trees = _merge_all(problem, counter, lookup=lookup)
+    numbers = np.empty(len(problem.windows), dtype=np.int64)
+    for number, tree in enumerate(trees):
+        numbers[list(tree.windows)] = number
+    return Partition(
+        numbers,
+        [tree.edges * problem.windows.ticks for tree in trees],
+        exact=True,
+        how="Weave Share",
+        operations=counter.operations,
+        notices=stopped_early(finished=finished),
+    )
+
+
+def _merge_all(problem: Problem, counter: _Counter, *, lookup: bool) -> tuple[bool, list[_Tree]]:
+    trees = [counter.tree(problem, i) for i in range(len(problem.windows))]
+    ticks, empty = problem.windows.ticks, problem.price(0.0, 0.0)
+
+    def saving(x: _Tree, y: _Tree) -> tuple[float, float]:
+        common = counter.common(x, y)
+        price = problem.price((x.edges + y.edges - common) * ticks, x.factor + y.factor)
+        apart = problem.price(x.edges * ticks, x.factor) + problem.price(y.edges * ticks, y.factor)
+        return float(rounded(np.array(apart - price), empty)), common
+
+    n = len(trees)
+    savings = np.full((n, n), -np.inf)
+    commons = np.zeros((n, n))
+    alive = list(range(n))
+
+    def compare(i: int, j: int) -> None:
+        savings[i, j], commons[i, j] = saving(trees[i], trees[j])
+
+    def all_pairs() -> bool:
+        for place, i in enumerate(alive):
+            for j in alive[place + 1 :]:
+                compare(i, j)
+            if time.monotonic() > problem.until:
+                return False
+        return True
+
+    finished = all_pairs()
+    while len(alive) > 1:
+        i, j = (int(place) for place in np.unravel_index(int(np.argmax(savings)), (n, n)))
+        if savings[i, j] <= NOTHING:
+            break
+        trees[i] = counter.merged(trees[i], trees[j], commons[i, j])
+        alive.remove(j)
+        savings[j, :] = savings[:, j] = -np.inf
+        if time.monotonic() > problem.until:
+            finished = False
+            break
+        if lookup:
+            for k in alive:
+                if k != i:
+                    compare(min(i, k), max(i, k))
+        elif not all_pairs():
+            finished = False
+            break
+    return finished, [trees[i] for i in alive]

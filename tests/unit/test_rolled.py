@@ -1,0 +1,27 @@
+"""What queries with the same condition share is kept, but not without a bound."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from gingham.core import names
+from gingham.finals import shards
+from gingham.finals.shards import ShardTable
+from gingham.logical.domain import INTEGER
+from gingham.logical.predicate import Attribute, Axis
+from gingham.plan.forest import Forest, Grid
+
+
+def test_only_so_much_is_kept_between_queries(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(shards, "_MOST_KEPT", 40)
+    size = 10
+    axis = Axis(Attribute("v", INTEGER), tuple(range(size - 3)))
+    grid = Grid((axis,), (), 0, 0)
+    table = pa.table({names.INSTANT: np.arange(size), names.CELL: np.arange(size)})
+    found = ShardTable(table, Forest((), (grid,), ())).of(grid)
+    masks = [np.arange(grid.cells) <= i for i in range(size)]
+    for mask in masks:
+        assert len(found.rolled(mask, None).kept) == mask[:size].sum()
+    assert len(found._rolled) < len(masks)
+    assert sum(r.size for r in found._rolled.values()) == found._kept <= 40
+    assert found.rolled(masks[-1], None) is found.rolled(masks[-1], None)
