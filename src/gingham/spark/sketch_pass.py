@@ -91,7 +91,8 @@ def group(rows: DataFrame, one: Pass, time: str | None, slices: Slices | None) -
     if slices is not None:
         assert time is not None  # only streams are cut into slices
         draft = draft.plus(f"{micros(rows, time)} AS {names.TIME}")
-        draft = number_slices(draft, slices, names.SLICE)
+        draft, number = number_slices(draft, slices, names.SLICE)
+        draft = draft.plus(number)
         keys.insert(0, names.SLICE)
     if one.fragments.of_cells:
         draft = _number_fragments(draft, one.fragments)
