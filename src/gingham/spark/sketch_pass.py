@@ -34,8 +34,8 @@ Whole = npt.NDArray[np.int64]
 _Sketcher = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 _SCHEMA = f"{names.INSTANT} BIGINT, {names.SKETCH} INT, {names.COUNTERS} BINARY"
-# Groups at a time: enough for numpy, little enough for a worker.
-_GROUPS = 1 << 18
+# Groups at a time: the more, the more of them agree on the attributes of one sketch.
+_GROUPS = 1 << 20
 # Keys times words that are sketched in this process: a quarter of a second.
 _WORK_HERE = 1 << 28
 # The slice of rows without a time.

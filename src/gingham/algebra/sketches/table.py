@@ -19,6 +19,9 @@ from gingham.core.errors import AnswerError, GinghamError
 Whole = npt.NDArray[np.int64]
 Index = npt.NDArray[np.intp]
 
+# An odd number with bits all over: the golden ratio of 2^64.
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+
 
 @dataclass(frozen=True, slots=True)
 class Rows:
@@ -125,24 +128,31 @@ class Grouping:
         """Rows with a NULL are left out; `alone` says that combinations in a slice all differ."""
         present = reduce(np.logical_and, (column.present for column in columns))
         order = np.flatnonzero(present)
-        by = [column.words[order] for column in columns]
-        # The last column is what rows are sorted by first.
-        by += [] if slices is None else [slices[order].view(np.uint64)]
-        if not alone or slices is not None:
-            sorting = np.argsort(by[-1], kind="stable") if alone else np.lexsort(by)
-            by, order = [column[sorting] for column in by], order[sorting]
-        starts = np.arange(len(order)) if alone else _changes(by)
-        by = [column[starts] for column in by]
-        if slices is None:
-            return cls(by, order, starts, np.zeros(1, np.int64), np.zeros(1, np.intp))
-        bounds = _changes(by[-1:])
-        return cls(by[:-1], order, starts, by[-1][bounds].view(np.int64), bounds)
+        keys = [column.words[order] for column in columns]
+        cut = [] if slices is None else [slices[order].view(np.uint64)]
+        # Equal keys are to stand together, in any order. Should hashes meet, some do not: no harm.
+        by = [*([] if alone else [_hashed(keys)]), *cut]
+        if by:
+            sorting = np.lexsort(by) if len(by) > 1 else np.argsort(by[0])
+            keys, cut = ([column[sorting] for column in part] for part in (keys, cut))
+            order = order[sorting]
+        starts = np.arange(len(order)) if alone else _changes([*keys, *cut])
+        keys, cut = ([column[starts] for column in part] for part in (keys, cut))
+        if not cut:
+            return cls(keys, order, starts, np.zeros(1, np.int64), np.zeros(1, np.intp))
+        bounds = _changes(cut)
+        return cls(keys, order, starts, cut[0][bounds].view(np.int64), bounds)
 
     def add(self, values: Whole) -> Whole:
         """Sums of values by combination."""
         ordered = values[self.order]
         check_magnitude(ordered)
         return np.add.reduceat(ordered, self.starts) if len(self.starts) else ordered
+
+
+def _hashed(columns: Sequence[Words]) -> Words:
+    """A word for each row; equal rows have equal words."""
+    return reduce(lambda found, column: found * GOLDEN + column, columns)
 
 
 def _changes(columns: Sequence[Words]) -> Index:
