@@ -24,6 +24,9 @@ QUERIES = {
 }
 LATER = """SELECT count(*) FROM trades a, trades b WHERE a.vol = b.vol
     GROUP BY window(ts, '10 seconds')"""
+# The same join as that of "pairs": its sketches serve it.
+TWIN = """SELECT count(*) FROM quotes, trades WHERE trades.symbol = quotes.symbol
+    GROUP BY window(ts, '10 seconds')"""
 BATCHES = 5
 
 
@@ -113,7 +116,7 @@ def _dying(kind: str, nth: int) -> Generator[None]:
 
 @pytest.mark.parametrize(
     ("kind", "nth"),
-    [("log", 3), ("answered", 4), ("snapshot", 1), ("pairs", 1)],
+    [("epochs", 1), ("log", 3), ("answered", 4), ("snapshot", 1), ("pairs", 1)],
 )
 def test_whatever_dies_each_window_is_answered_once(
     spark: SparkSession, tmp_path: Path, batches, monkeypatch, kind: str, nth: int
@@ -138,8 +141,9 @@ def test_queries_come_and_go_while_streams_run(spark: SparkSession, tmp_path: Pa
     running.process_all_available()
     seen = max(t["ts"].cast(pa.int64()).to_pylist()[-1] for t in batches["trades"])
     sketches.add(LATER, name="later")
+    sketches.add(TWIN, name="twin")
     sketches.remove("volume")
-    before = len(_rows(running.arrow("volume")))
+    before = {name: len(_rows(running.arrow(name))) for name in QUERIES}
     rng = np.random.default_rng(6)
     for name in batches:
         more = [
@@ -152,7 +156,7 @@ def test_queries_come_and_go_while_streams_run(spark: SparkSession, tmp_path: Pa
     later = _rows(running.arrow("later"))
     assert len(later) >= 2
     assert all(row["window_start"] > seen - 4_000_000 for row in later)
-    assert len(_rows(running.arrow("volume"))) == before
+    assert len(_rows(running.arrow("volume"))) == before["volume"]
     # The windows of a query that stays are all there, across the change of plan.
     expected = _expected(spark, batches, "pairs")
     found = _rows(running.arrow("pairs"))
@@ -160,6 +164,10 @@ def test_queries_come_and_go_while_streams_run(spark: SparkSession, tmp_path: Pa
     assert bounds[0] == bounds[1]
     # And the plan of before answers its windows as if nothing had changed.
     assert found[:2] == expected[:2]
+    # A new query that finds all its sketches answers every window that was open.
+    twin = _rows(running.arrow("twin"))
+    assert twin == found[before["pairs"] :]
+    assert twin[0]["window_start"] < seen < later[0]["window_start"]
 
 
 def _later(column: pa.ChunkedArray) -> pa.ChunkedArray:

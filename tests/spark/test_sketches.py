@@ -13,9 +13,12 @@ from gingham import AnswerError, CatalogError, Estimator, GinghamError, Loom, Qu
 from gingham.algebra.sketches import sketch
 from gingham.core import names
 from gingham.finals.estimates import SketchTable
+from gingham.spark import sketch_pass
+from gingham.spark.sketch_pass import group, sketcher
 
 EPOCH = datetime(2024, 1, 1, tzinfo=UTC)
 ROWS = 400
+SEEDS = 200
 
 
 def _table(seed: int, columns: dict[str, int]) -> pa.Table:
@@ -95,26 +98,64 @@ def _row(answers, name: str) -> dict:
     return row
 
 
-def test_estimates_hold_what_spark_counts_exactly(loom: Loom):
-    truths = {name: loom.spark.sql(sql).collect()[0][0] for name, sql in QUERIES.items()}
-    seeds, held, off = 10, 0, {name: [] for name in QUERIES}
+def _with_all(loom: Loom, *, windowed: bool = False) -> Estimator:
     sketches = _sketches(loom)
     for name, sql in QUERIES.items():
         sketches.add(sql, name=name)
-    for seed in range(seeds):
-        sketches._session = replace(sketches._session, seed=seed)
-        answers = sketches.run()
-        assert tuple(answers) == tuple(QUERIES)
-        for name, truth in truths.items():
-            row = _row(answers, name)
-            held += row["lower"] <= truth <= row["upper"]
-            deviation = (row["upper"] - row["lower"]) / 2 / math.sqrt(20)
-            off[name].append((row["estimate"] - truth) / deviation)
-            assert 0 < row["words"] <= 3000
-    assert held >= 0.95 * seeds * len(QUERIES)
-    # Right on average: the mean over seeds is within four standard errors of the truth.
-    for name, deviations in off.items():
-        assert abs(np.mean(deviations)) * math.sqrt(seeds) < 4, (name, deviations)
+    for name, (sql, _) in WINDOWED.items() if windowed else ():
+        sketches.add(sql, name=name)
+    return sketches
+
+
+def test_estimates_hold_what_spark_counts_exactly(loom: Loom):
+    answers = _with_all(loom).run()
+    assert tuple(answers) == tuple(QUERIES)
+    for name, sql in QUERIES.items():
+        row = _row(answers, name)
+        assert row["lower"] <= loom.spark.sql(sql).collect()[0][0] <= row["upper"]
+        assert 0 < row["words"] <= 3000
+
+
+def test_over_many_seeds_estimates_are_right_on_average_and_intervals_hold(loom: Loom):
+    """The mean over seeds lies within three standard errors of the truth, for every query.
+
+    A right mean is further off for one query in 370. The seeds are always the same, so what holds
+    once holds for ever, and only another way to compute signs could meet that one.
+    """
+    sketches = _with_all(loom)
+    plan = sketches.plan()
+    groups = {
+        one: group(loom.spark.table(one.relation), one, None, None).toArrow().to_batches()
+        for one in plan.passes
+    }
+    found: dict[str, list[dict]] = {name: [] for name in QUERIES}
+    for seed in range(SEEDS):
+        sharing = replace(plan.sharing, seed=seed)
+        parts = [p for one, rows in groups.items() for p in sketcher(sharing, one, None)(rows)]
+        made = SketchTable(pa.Table.from_batches(parts), sharing)
+        for query in plan.queries:
+            answer = sketches._session.estimate(query, plan, made, None).table
+            found[query.name] += answer.to_pylist()
+    for name, rows in found.items():
+        truth = loom.spark.sql(QUERIES[name]).collect()[0][0]
+        estimates = np.array([row["estimate"] for row in rows])
+        error = estimates.std(ddof=1) / math.sqrt(SEEDS)
+        assert abs(estimates.mean() - truth) <= 3 * error, name
+        assert np.mean([row["lower"] <= truth <= row["upper"] for row in rows]) >= 0.95, name
+
+
+def test_executors_make_the_same_sketches_bit_for_bit(loom: Loom, monkeypatch):
+    here = _counters(_with_all(loom, windowed=True))
+    monkeypatch.setattr(sketch_pass, "WORK_HERE", 0)
+    sketches = _with_all(loom, windowed=True)
+    there = _counters(sketches)
+    assert sketches._session._passes.many == {one.relation for one in sketches.plan().passes}
+    assert here.sharing == there.sharing
+    for vertex in here.sharing.vertices:
+        one, other = (table.of(vertex.number) for table in (here, there))
+        assert one.counters.any() or one.timeless.any()
+        for part in ("instants", "counters", "timeless"):
+            assert getattr(one, part).tolist() == getattr(other, part).tolist()
 
 
 def _counters(sketches: Estimator) -> SketchTable:

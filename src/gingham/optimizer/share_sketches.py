@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 
 import numpy as np
 
+from gingham.algebra import sketches
+from gingham.algebra.edges import normalized
 from gingham.algebra.sketches.plan import plan_sharing
 from gingham.algebra.sketches.query import JoinQuery
 from gingham.algebra.sketches.space import Metric
@@ -64,6 +66,21 @@ def share_sketches(
         )
     notices = [notice for found in wanted.values() for notice in found.notices]
     return SketchPlan(tuple(queries), sharing, tuple(passes), (*sharing.notices, *notices))
+
+
+def adopt(plan: SketchPlan, query: BoundJoin) -> SketchPlan | None:
+    """The same sketches and slices, and one more query that they serve; None if they do not."""
+    window, relations = query.query.window, {one.relation for one in plan.passes}
+    if not relations.issuperset(query.query.relations.values()):
+        return None
+    if window is not None and normalized([*plan.edges, *window.classes]) != plan.edges:
+        return None
+    wanted = {relation: _selections(plan.queries, relation) for relation in relations}
+    known = [_as_algebra(one, wanted) for one in plan.queries]
+    sharing = sketches.adopt(plan.sharing, known, _as_algebra(query, wanted))
+    if sharing is None:
+        return None
+    return replace(plan, queries=(*plan.queries, query), sharing=sharing)
 
 
 @dataclass(frozen=True, slots=True)

@@ -128,9 +128,10 @@ class Estimator:
         """Estimate every query over streaming DataFrames, each read once.
 
         A window is answered once, when the watermarks of all streams that its query joins have
-        passed its end. Queries may be added and removed meanwhile: a new one answers the windows
-        that start after what was seen, and from then on memory is divided anew, by what the last
-        windows show of how hard each query is. `checkpoint`, `sink` and `trigger` are those of
+        passed its end. Queries may be added and removed meanwhile. A new one answers the windows
+        that are open, if the sketches that others keep serve it, otherwise those that start after
+        what was seen; from then on memory is divided anew, by what the last windows show of how
+        hard each query is. `checkpoint`, `sink` and `trigger` are those of
         `loom.start`; from a checkpoint the queries of that time go on if they are added again.
         """
         target = sink_for(sink, self._session.spark)

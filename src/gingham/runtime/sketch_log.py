@@ -47,13 +47,18 @@ class SketchEntry:
 
 @dataclass(frozen=True, slots=True)
 class StoredEpoch:
-    """What an epoch was planned from; `since` is where its first windows may start."""
+    """What an epoch was planned from; `since` is where its first windows may start.
+
+    `adopted` are queries that came later and read its sketches: their text, and where the first
+    of their windows may end.
+    """
 
     number: int
     since: int
     queries: Mapping[str, str]
     weights: Mapping[str, float]
     fingerprint: str
+    adopted: Mapping[str, tuple[str, int]]
 
 
 class SketchLog:

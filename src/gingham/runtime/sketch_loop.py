@@ -6,7 +6,8 @@ Up to the bar nothing has happened yet: a batch that dies there is read again fr
 From the bar on the entry decides: a batch that dies there is finished from the log.
 
 Sketches of two plans do not add up. So each plan answers the windows that start while it is the
-newest, and as long as some of them are open, rows are sketched under that plan, too.
+newest, and as long as some of them are open, rows are sketched under that plan, too. A query that
+comes while they are open reads the sketches of that plan, if they are what it needs.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from gingham.core.errors import CheckpointError, GinghamError
 from gingham.core.time import parse_duration
 from gingham.finals.estimates import SketchTable, no_sketches, window_starts
 from gingham.finals.windows import FOREVER, NEVER
+from gingham.optimizer.share_sketches import adopt
 from gingham.plan.sketches import BoundJoin, SketchPlan
 from gingham.runtime.clock import Marks, Timing
 from gingham.runtime.delivery import Delivery
@@ -49,12 +51,27 @@ class _Epoch:
     until: int  # and before this
     tables: pa.Table  # sketches of what is no stream
     parts: list[pa.Table] = field(default_factory=list[pa.Table])
+    # Queries that came later: their windows end after this.
+    adopted: dict[str, int] = field(default_factory=dict[str, int])
 
     @property
     def stored(self) -> StoredEpoch:
         sharing = self.plan.sharing
         texts = {query.name: query.query.text for query in self.plan.queries}
-        return StoredEpoch(self.number, self.since, texts, sharing.weights, sharing.fingerprint)
+        adopted = {name: (texts.pop(name), after) for name, after in self.adopted.items()}
+        return StoredEpoch(
+            self.number, self.since, texts, sharing.weights, sharing.fingerprint, adopted
+        )
+
+    def adopt(self, query: BoundJoin, after: int) -> bool:
+        """Let one more query read the sketches; False if it does already, or they do not serve."""
+        if any(query.name == known.name for known in self.plan.queries):
+            return False
+        plan = adopt(self.plan, query)
+        if plan is None:
+            return False
+        self.plan, self.adopted[query.name] = plan, after
+        return True
 
     def sketches(self) -> SketchTable:
         return SketchTable(pa.concat_tables([self.tables, *self.parts]), self.plan.sharing)
@@ -99,7 +116,10 @@ class SketchLoop:
                     "the budget, the metric, the seed or the relations are not what they were",
                     "the same loom.sketch(...) as before, or a new checkpoint",
                 )
-            self._begin(_Epoch(stored.number, plan, stored.since, FOREVER, tables))
+            epoch = _Epoch(stored.number, plan, stored.since, FOREVER, tables)
+            for name, (sql, after) in stored.adopted.items():
+                epoch.adopt(self._session.bind(sql, name), after)
+            self._begin(epoch)
         snapshot = self._log.newest_snapshot()
         if snapshot is not None:
             self._take(*snapshot)
@@ -143,12 +163,19 @@ class SketchLoop:
             self._prune()
 
     def _plan(self) -> None:
-        """A new epoch, if queries came or went; its windows start after all that was seen."""
+        """A new epoch, if queries came or went; its windows start after all that was seen.
+
+        Windows that are open already are answered by older epochs, for new queries as well.
+        """
         wanted = list(self._queries())
         newest = self._epochs[-1] if self._epochs else None
         texts = {query.name: query.query.text for query in wanted}
         if not wanted or (newest is not None and newest.stored.queries == texts):
             return
+        for epoch in self._epochs:
+            adopted = [query for query in wanted if epoch.adopt(query, self._watermark(query))]
+            if adopted:
+                self._log.write_epoch(epoch.stored, epoch.tables)
         plan = self._session.plan(wanted, self._weights)
         since = 1 + max((marks.latest for marks in self._last.marks.values()), default=NEVER)
         sources = {one.relation: self._session.source(one.relation) for one in plan.passes}
@@ -190,7 +217,10 @@ class SketchLoop:
         for epoch in self._epochs:
             sketches = epoch.sketches()
             for query in epoch.plan.queries:
-                mark, closes = self._closed.get(query.name, NEVER), self._watermark(query)
+                mark = max(
+                    self._closed.get(query.name, NEVER), epoch.adopted.get(query.name, NEVER)
+                )
+                closes = self._watermark(query)
                 if registered.get(query.name) != query.query.text or closes <= mark:
                     continue
                 closed[query.name] = closes

@@ -31,13 +31,13 @@ from gingham.spark.session import planned_once
 from gingham.spark.shards import number_slices
 
 Whole = npt.NDArray[np.int64]
-_Sketcher = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+Sketcher = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 _SCHEMA = f"{names.INSTANT} BIGINT, {names.SKETCH} INT, {names.COUNTERS} BINARY"
 # Groups at a time: the more, the more of them agree on the attributes of one sketch.
 _GROUPS = 1 << 20
 # Keys times words that are sketched in this process: a quarter of a second.
-_WORK_HERE = 1 << 28
+WORK_HERE = 1 << 28
 # The slice of rows without a time.
 _TIMELESS = -(1 << 63)
 
@@ -46,7 +46,7 @@ class SketchPasses:
     """Passes over relations; it is remembered which of them have many groups."""
 
     def __init__(self) -> None:
-        self._many: set[str] = set()
+        self.many: set[str] = set()
 
     def sketch(
         self,
@@ -58,18 +58,18 @@ class SketchPasses:
     ) -> pa.Table:
         """One pass over each relation: `__instant`, `__sketch`, `__counters`, yet to be added."""
         grouped: dict[Pass, DataFrame] = {}
-        sketchers: dict[Pass, _Sketcher] = {}
+        sketchers: dict[Pass, Sketcher] = {}
         for one in passes:
             cut = slices if one.sliced else None
             grouped[one] = group(rows[one.relation], one, times[one.relation], cut)
-            sketchers[one] = _sketcher(sharing, one, cut)
-        few = [one for one in passes if one.relation not in self._many]
+            sketchers[one] = sketcher(sharing, one, cut)
+        few = [one for one in passes if one.relation not in self.many]
         with planned_once(grouped[passes[0]].sparkSession):
             # Jobs of many relations side by side: each alone would leave cores idle.
             with ThreadPoolExecutor() as pool:
                 tables = list(pool.map(lambda one: _if_few(grouped[one], sharing, one), few))
             here = {one: t for one, t in zip(few, tables, strict=True) if t is not None}
-            self._many |= {one.relation for one in few if one not in here}
+            self.many |= {one.relation for one in few if one not in here}
             there = [
                 grouped[one].mapInArrow(sketchers[one], _SCHEMA)
                 for one in passes
@@ -118,12 +118,13 @@ def _number_fragments(draft: Draft, fragments: Fragments) -> Draft:
 def _if_few(grouped: DataFrame, sharing: SharingPlan, one: Pass) -> pa.Table | None:
     """All groups, unless there are more than are sketched quickly in this process."""
     words = sum(sharing.words[vertex.number] for vertex in sharing.of(one.relation))
-    most = _WORK_HERE // words
+    most = WORK_HERE // words
     table = grouped.limit(most + 1).toArrow()
     return table if table.num_rows <= most else None
 
 
-def _sketcher(sharing: SharingPlan, one: Pass, slices: Slices | None) -> _Sketcher:
+def sketcher(sharing: SharingPlan, one: Pass, slices: Slices | None) -> Sketcher:
+    """What makes sketches of groups, wherever they are."""
     vertices = sharing.of(one.relation)
 
     def compute(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
