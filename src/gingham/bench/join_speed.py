@@ -157,4 +157,5 @@ def _section(
             (name, f"{took:.2f}", f"{took / millions:.3f}", round(took / bare, 2))
             for name, took in seconds.items()
         ),
+        "wanted: sketches of all queries / groupBy <= 3",
     )

@@ -20,6 +20,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -46,6 +47,7 @@ from gingham.algebra.sketches.space import METRICS, Metric, least_error
 from gingham.bench.join_speed import speed
 from gingham.bench.sketch_report import Curve, Panel, Report, Section, draw, show
 from gingham.bench.timing import repeat
+from gingham.core.stopwatch import Stopwatch
 from gingham.testing.convex import convex_optimum, random_graph
 from gingham.testing.joins import join_size
 from gingham.testing.regions import Regions, Table, workload
@@ -77,25 +79,29 @@ def run(
     if quick:
         budgets, repetitions = (BUDGETS[0], BUDGETS[-1]), min(repetitions, 6)
     tables = Regions(rows=rows).tables(seed)
+    # A line for each part as well: a bar is seen on a terminal only.
+    watch = Stopwatch()
+
+    def say(part: str) -> None:
+        watch.lap(part)
+        console.print(f"{part}: {watch.laps[part]:.0f} s")
+
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    panels: list[Panel] = []
     with Progress(*columns, TimeElapsedColumn(), console=console, transient=True) as progress:
         task = progress.add_task("errors", total=(3 * len(METRICS) + 1) * repetitions)
         step = partial(progress.advance, task)
-        panels = [
-            _panel(number, metric, tables, budgets, repetitions, step)
-            for number in (1, 2, 3)
-            for metric in METRICS
-        ]
-        selections = _selections(budgets[-1], repetitions, step)
-    sections = (
-        _vertices(),
-        _solver(20 if quick else 200),
-        *_coverage(panels),
-        selections,
-        _speed(),
-        *speed(spark, SPARK_ROWS // 10 if quick else SPARK_ROWS, 1 if quick else TURNS),
-    )
-    report = Report(rows, repetitions, tuple(panels), sections)
+        for number, metric in product((1, 2, 3), METRICS):
+            panels.append(_panel(number, metric, tables, budgets, repetitions, step))
+            say(f"workload {number}, {metric} error, {repetitions} repetitions")
+        sections = [_selections(budgets[-1], repetitions, step)]
+        say("different selections")
+    sections += [_vertices(), _solver(20 if quick else 200), _coverage(panels), _speed()]
+    say("mathematics alone")
+    for section in speed(spark, SPARK_ROWS // 10 if quick else SPARK_ROWS, 1 if quick else TURNS):
+        sections.append(section)
+        say(section.title)
+    report = Report(rows, repetitions, tuple(panels), tuple(sections))
     show(report, console)
     if json_path:
         Path(json_path).write_text(json.dumps(report.as_json(), indent=2), encoding="utf-8")
@@ -297,8 +303,8 @@ def _solver(graphs: int) -> Section:
     )
 
 
-def _coverage(panels: Sequence[Panel]) -> Iterator[Section]:
-    yield Section(
+def _coverage(panels: Sequence[Panel]) -> Section:
+    return Section(
         "intervals of 95 % that hold the truth, by workload",
         ("", *(f"{p.workload}, {p.metric}" for p in panels)),
         (("held", *(f"{p.held:.1%}" for p in panels)),),

@@ -55,16 +55,15 @@ def test_all_ways_to_choose_are_tried():
 
 
 def test_what_is_adopted_never_ties_two_joins():
-    queries = [JoinQuery(joins, name) for name, joins in workload(2).items()]
-    adopted = 0
+    queries = [JoinQuery(joins, name) for name, joins in workload(1).items()]
+    adopted: list[str] = []
     for query in queries:
         others = [one for one in queries if one is not query]
-        plan = plan_sharing(others, budget=2000)
-        found = adopt(plan, others, query)
+        found = adopt(plan_sharing(others, budget=2000), others, query)
         if found is None:
             continue
-        adopted += 1
+        adopted.append(query.name)
         used = [found.vertices[v].families for f in found.factors[query.name] for v, _ in f]
         families = [family for its in used for family in its]
         assert all(families.count(family) == 2 for family in families)
-    assert adopted > len(queries) / 2
+    assert adopted == ["Q2", "Q4", "Q7", "Q11", "Q12"]
