@@ -143,11 +143,7 @@ class Loom:
         """
         name = name or f"q{len(self._queries) + 1}"
         if name in self._queries:
-            raise QueryError(
-                f"two queries named {name!r}",
-                "answers are found by name",
-                f"another name, or loom.remove({name!r}) first",
-            )
+            raise QueryError.named_twice(name, "loom.remove")
         try:
             bound = replace(self._bind(sql, name), backfill=backfill)
         except GinghamError as error:
@@ -180,11 +176,7 @@ class Loom:
     def remove(self, name: str) -> None:
         """Take a query out; nobody else's answers change."""
         if name not in self._queries:
-            raise QueryError(
-                f"there is no query {name!r}",
-                "it was never added, or it was removed",
-                "one of " + (", ".join(self._queries) or "none: no query is registered"),
-            )
+            raise QueryError.unknown(name, self._queries)
         del self._queries[name]
         if self._registry is not None:
             self._registry.remove(name)

@@ -405,6 +405,14 @@ def test_queries_come_and_go_and_the_last_run_weighs_the_next(loom: Loom):
     assert set(sketches.run()) == {"pair", "sum"}
 
 
+def _hold_the_truth(loom: Loom, sketches: Estimator) -> None:
+    answers = sketches.run()
+    for name in sketches.queries:
+        truth = loom.spark.sql(sketches._queries[name].query.text).collect()[0][0]
+        row = _row(answers, name)
+        assert row["lower"] <= truth <= row["upper"]
+
+
 def test_different_selections_share_fragments(loom: Loom):
     sketches = _sketches(loom)
     for low in range(4):
@@ -415,11 +423,7 @@ def test_different_selections_share_fragments(loom: Loom):
     assert len(plan.sharing.of("r")) == 4
     [one] = [p for p in plan.passes if p.relation == "r"]
     assert one.fragments.count == 4
-    answers = sketches.run()
-    for name in sketches.queries:
-        truth = loom.spark.sql(sketches._queries[name].query.text).collect()[0][0]
-        row = _row(answers, name)
-        assert row["lower"] <= truth <= row["upper"]
+    _hold_the_truth(loom, sketches)
 
 
 def test_conditions_with_too_many_cells_are_summed_apart(loom: Loom):
@@ -429,11 +433,7 @@ def test_conditions_with_too_many_cells_are_summed_apart(loom: Loom):
     sketches.add(sql, name="many")
     sketches.add(f"{QUERIES['pair']} AND s.x > 3", name="few")
     assert "too many cells" in sketches.explain()
-    answers = sketches.run()
-    for name in sketches.queries:
-        truth = loom.spark.sql(sketches._queries[name].query.text).collect()[0][0]
-        row = _row(answers, name)
-        assert row["lower"] <= truth <= row["upper"]
+    _hold_the_truth(loom, sketches)
 
 
 def test_explain_says_who_shares_what(loom: Loom):

@@ -66,11 +66,7 @@ class Estimator:
         """Add a query; it is refused here, or the next run estimates it. Gives its name."""
         name = name or f"q{len(self._queries) + 1}"
         if name in self._queries:
-            raise QueryError(
-                f"two queries named {name!r}",
-                "answers are found by name",
-                f"another name, or remove({name!r}) first",
-            )
+            raise QueryError.named_twice(name, "sketches.remove")
         try:
             bound = self._session.bind(sql, name)
             if self._running is not None and self._running.is_active:
@@ -85,11 +81,7 @@ class Estimator:
     def remove(self, name: str) -> None:
         """Take a query out; the next run divides its memory among the others."""
         if name not in self._queries:
-            raise QueryError(
-                f"there is no query {name!r}",
-                "it was never added, or it was removed",
-                "one of " + (", ".join(self._queries) or "none: no query is registered"),
-            )
+            raise QueryError.unknown(name, self._queries)
         del self._queries[name]
         self._weights.pop(name, None)
 

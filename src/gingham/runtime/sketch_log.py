@@ -20,6 +20,7 @@ import pyarrow as pa
 
 from gingham.runtime.clock import Marks
 from gingham.runtime.files import Files
+from gingham.runtime.numbered import newest_table, number_of, padded, table_name, tables_after
 from gingham.runtime.seal import read_json, read_table, write_json, write_table
 
 
@@ -73,65 +74,47 @@ class SketchLog:
 
     def write_epoch(self, epoch: StoredEpoch, tables: pa.Table) -> None:
         """The tables first: an epoch that is there is complete."""
-        write_table(self._tables, _file(epoch.number), tables, {})
-        write_json(self._epochs, f"{_name(epoch.number)}.json", asdict(epoch))
+        write_table(self._tables, table_name(epoch.number), tables, {})
+        write_json(self._epochs, f"{padded(epoch.number)}.json", asdict(epoch))
 
     def epochs(self) -> Iterator[tuple[StoredEpoch, pa.Table]]:
         """All epochs, oldest first, each with the sketches of its tables."""
         for name in self._epochs.names():
             stored = StoredEpoch(**read_json(self._epochs, name))
-            yield stored, read_table(self._tables, _file(stored.number))[0]
+            yield stored, read_table(self._tables, table_name(stored.number))[0]
 
     def forget_epoch(self, number: int) -> None:
-        self._epochs.delete(f"{_name(number)}.json")
-        self._tables.delete(_file(number))
+        self._epochs.delete(f"{padded(number)}.json")
+        self._tables.delete(table_name(number))
 
     def append(self, entry: SketchEntry, sketches: pa.Table) -> None:
-        write_table(self._entries, _file(entry.number), sketches, asdict(entry))
+        write_table(self._entries, table_name(entry.number), sketches, asdict(entry))
 
     def answer(self, entry: SketchEntry, closed: Mapping[str, int]) -> None:
         """All answers that follow from an entry are delivered, or kept to be delivered later."""
-        write_json(self._answered, f"{_name(entry.number)}.json", dict(closed))
+        write_json(self._answered, f"{padded(entry.number)}.json", dict(closed))
 
     def closed(self) -> tuple[int, dict[str, int]]:
         """The last entry whose answers are delivered, and where windows are answered up to."""
         found = self._answered.names()
-        return (_number(found[-1]), read_json(self._answered, found[-1])) if found else (-1, {})
+        return (number_of(found[-1]), read_json(self._answered, found[-1])) if found else (-1, {})
 
     def snapshot(self, entry: SketchEntry, sketches: pa.Table) -> None:
         """Keep what is needed after an entry in one file, and forget what is older."""
-        write_table(self._snapshots, _file(entry.number), sketches, asdict(entry))
+        write_table(self._snapshots, table_name(entry.number), sketches, asdict(entry))
         for files in (self._snapshots, self._answered):
             for name in files.names():
-                if _number(name) < entry.number:
+                if number_of(name) < entry.number:
                     files.delete(name)
         for name in self._entries.names():
-            if _number(name) <= entry.number:
+            if number_of(name) <= entry.number:
                 self._entries.delete(name)
 
     def newest_snapshot(self) -> tuple[SketchEntry, pa.Table] | None:
-        found = self._snapshots.names()
-        if not found:
-            return None
-        table, about = read_table(self._snapshots, found[-1])
-        return SketchEntry.from_json(about), table
+        found = newest_table(self._snapshots)
+        return (SketchEntry.from_json(found[1]), found[0]) if found else None
 
     def entries(self, after: int) -> Iterator[tuple[SketchEntry, pa.Table]]:
         """The entries after this number, oldest first."""
-        for name in self._entries.names():
-            if _number(name) > after:
-                table, about = read_table(self._entries, name)
-                yield SketchEntry.from_json(about), table
-
-
-def _name(number: int) -> str:
-    # Padded, so that names sort as numbers do.
-    return f"{number:012d}"
-
-
-def _file(number: int) -> str:
-    return f"{_name(number)}.arrow"
-
-
-def _number(name: str) -> int:
-    return int(name.partition(".")[0])
+        for table, about in tables_after(self._entries, after):
+            yield SketchEntry.from_json(about), table

@@ -12,7 +12,8 @@ from pyspark.sql.streaming import StreamingQuery
 from gingham.core.errors import AnswerError, CatalogError, GinghamError, QueryError
 from gingham.plan.sketches import BoundJoin
 from gingham.runtime.delivery import Delivery
-from gingham.runtime.sinks import MemorySink, Sink
+from gingham.runtime.running import in_memory, process_all
+from gingham.runtime.sinks import Sink
 from gingham.runtime.sketch_log import SketchLog
 from gingham.runtime.sketch_loop import SketchLoop
 from gingham.runtime.sketch_session import SketchSession, Source
@@ -103,11 +104,7 @@ class RunningSketches:
 
     def process_all_available(self) -> None:
         """Wait until everything that is in the sources now has been sketched; for tests."""
-        for query in self.streaming.values():
-            try:
-                query.processAllAvailable()
-            except StreamingQueryException as error:
-                raise self._why(error) from error
+        process_all(self.streaming.values(), self._why)
 
     def await_termination(self) -> None:
         """Wait for the end of all streams, which may be an error."""
@@ -119,14 +116,7 @@ class RunningSketches:
 
     def arrow(self, name: str) -> pa.Table:
         """All answers of a query that the memory sink holds."""
-        found = self._sink.arrow(name) if isinstance(self._sink, MemorySink) else None
-        if found is None:
-            raise AnswerError(
-                f"there is no answer of {name!r} in memory",
-                'none yet, or answers go elsewhere than to sink="memory"',
-                "running.failed() to see why a query has none",
-            )
-        return found
+        return in_memory(self._sink, name, "running.failed() to see why a query has none")
 
     def _why(self, error: StreamingQueryException) -> GinghamError:
         return self._loop.error or AnswerError(

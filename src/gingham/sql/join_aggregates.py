@@ -42,7 +42,7 @@ def parse_join_aggregate(text: str, name: str, catalog: Mapping[str, Relation]) 
     window = _window(select, clause, scope)
     measures = _measures(_aggregate(select), scope)
     where = select.args.get("where")
-    conditions += _conjuncts(where.this) if where else ()
+    conditions += _parts(where.this, exp.And) if where else ()
     joins: list[Equality] = []
     selected: dict[str, list[exp.Expr]] = {}
     for condition in conditions:
@@ -88,7 +88,7 @@ def _from(select: exp.Select, scope: JoinScope, catalog: Mapping[str, Relation])
         merged = [column.name for column in join.args.get("using") or ()]
         conditions += [_using(name, before, alias, scope) for name in merged]
         if join.args.get("on"):
-            conditions += _conjuncts(join.args["on"])
+            conditions += _parts(join.args["on"], exp.And)
     return conditions
 
 
@@ -99,11 +99,12 @@ def _using(name: str, before: list[str], alias: str, scope: JoinScope) -> exp.Ex
     return exp.EQ(this=exp.column(name, other), expression=exp.column(name, alias))
 
 
-def _conjuncts(node: exp.Expr) -> Iterator[exp.Expr]:
+def _parts(node: exp.Expr, kind: type[exp.And | exp.Mul]) -> Iterator[exp.Expr]:
+    """What a chain of ANDs or of products joins."""
     node = node.unnest()
-    if isinstance(node, exp.And):
-        yield from _conjuncts(node.this)
-        yield from _conjuncts(node.expression)
+    if isinstance(node, kind):
+        yield from _parts(node.this, kind)
+        yield from _parts(node.expression, kind)
     else:
         yield node
 
@@ -189,7 +190,7 @@ def _measures(aggregate: exp.Expr, scope: JoinScope) -> dict[str, str]:
         )
     if len(owners) <= 1:
         return {(owners or list(scope.relations))[0]: write(scope.bare(argument))}
-    factors = [(scope.aliases(factor), factor) for factor in _factors(argument)]
+    factors = [(scope.aliases(factor), factor) for factor in _parts(argument, exp.Mul)]
     if any(len(owner) > 1 for owner, _ in factors):
         raise QueryError(
             f"{write(aggregate)[:60]} mixes {' and '.join(owners)}",
@@ -201,15 +202,6 @@ def _measures(aggregate: exp.Expr, scope: JoinScope) -> dict[str, str]:
         # A constant may stand with any of them.
         found[(owner or owners)[0]].append(f"({write(scope.bare(factor))})")
     return {alias: " * ".join(parts) for alias, parts in found.items()}
-
-
-def _factors(node: exp.Expr) -> Iterator[exp.Expr]:
-    node = node.unnest()
-    if isinstance(node, exp.Mul):
-        yield from _factors(node.this)
-        yield from _factors(node.expression)
-    else:
-        yield node
 
 
 def _window(select: exp.Select, clause: Window | None, scope: JoinScope) -> Window | None:
