@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gingham.algebra.sketches import JoinQuery, empty, plan_sharing, sketch
-from gingham.algebra.sketches.counters import BLOCK, count, count_slices
+from gingham.algebra.sketches.counters import BLOCK, COPIES, count, count_slices
 from gingham.algebra.sketches.lattice import basis, coordinates
 from gingham.algebra.sketches.table import Rows
 from gingham.algebra.sketches.xi import cubes, family, signs
@@ -220,3 +220,12 @@ def test_slices_that_reach_over_blocks_are_counted_whole():
         for a, size in zip(starts.tolist(), sizes, strict=True)
     ]
     assert count_slices([seeds], [keys], frequencies, starts).tolist() == naive
+
+
+def test_more_copies_than_are_counted_at_once_are_all_counted():
+    random = np.random.default_rng(1)
+    keys = random.integers(0, 2**62, 130).astype(np.uint64)
+    frequencies = random.integers(-5, 99, len(keys))
+    seeds = family(4, 0, 2 * COPIES + 3)
+    naive = [(signs(seeds, keys[a:b]) @ frequencies[a:b]).tolist() for a, b in ((0, 50), (50, 130))]
+    assert count_slices([seeds], [keys], frequencies, np.array([0, 50])).tolist() == naive
