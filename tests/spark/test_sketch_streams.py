@@ -10,7 +10,14 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from gingham import CatalogError, CheckpointError, Estimator, Loom, QueryError
+from gingham import (
+    CatalogError,
+    CheckpointError,
+    Estimator,
+    Loom,
+    QueryError,
+    RunningSketches,
+)
 from gingham.runtime import sketch_loop
 from gingham.runtime.files import Files
 from gingham.testing.replay import random_trades, replayed, write_batches
@@ -144,13 +151,7 @@ def test_queries_come_and_go_while_streams_run(spark: SparkSession, tmp_path: Pa
     sketches.add(TWIN, name="twin")
     sketches.remove("volume")
     before = {name: len(_rows(running.arrow(name))) for name in QUERIES}
-    rng = np.random.default_rng(6)
-    for name in batches:
-        more = [
-            table.set_column(0, "ts", _later(table["ts"])) for table in random_trades(rng, 6, 60)
-        ]
-        write_batches(tmp_path / name, more, first=BATCHES)
-        batches[name] += more
+    _write_more(tmp_path, batches, 6)
     running.process_all_available()
     running.stop()
     later = _rows(running.arrow("later"))
@@ -170,9 +171,39 @@ def test_queries_come_and_go_while_streams_run(spark: SparkSession, tmp_path: Pa
     assert twin[0]["window_start"] < seen < later[0]["window_start"]
 
 
-def _later(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    moved = column.cast(pa.int64()).to_numpy() + BATCHES * 5 * 10**6
-    return pa.chunked_array([pa.array(moved).cast(pa.timestamp("us", "UTC"))])
+def _write_more(folder: Path, batches: dict[str, list[pa.Table]], count: int) -> None:
+    """Further batches, later than those that are there."""
+    rng = np.random.default_rng(6)
+    for name, tables in batches.items():
+        for table in random_trades(rng, len(tables) + count, 60)[len(tables) :]:
+            write_batches(folder / name, [table], first=len(tables))
+            tables.append(table)
+
+
+def test_a_new_query_goes_on_with_the_sketches_of_others_after_a_restart(
+    spark: SparkSession, tmp_path: Path, batches
+):
+    def start(sketches: Estimator) -> RunningSketches:
+        return sketches.start(checkpoint=str(tmp_path / "state"), sink=str(tmp_path / "answers"))
+
+    sketches = _streaming(spark, tmp_path)
+    running = start(sketches)
+    running.process_all_available()
+    seen = max(batches["trades"][-1]["ts"].cast(pa.int64()).to_pylist())
+    sketches.add(TWIN, name="twin")
+    _write_more(tmp_path, batches, 1)
+    running.process_all_available()
+    running.stop()
+    assert not (tmp_path / "answers" / "twin").exists()
+    sketches = _streaming(spark, tmp_path)
+    sketches.add(TWIN, name="twin")
+    running = start(sketches)
+    _write_more(tmp_path, batches, 3)
+    running.process_all_available()
+    running.stop()
+    twin, pairs = (_read(tmp_path / "answers", name) for name in ("twin", "pairs"))
+    assert twin == pairs[-len(twin) :]
+    assert twin[0]["window_start"] < seen
 
 
 def test_a_checkpoint_of_another_budget_is_refused(spark: SparkSession, tmp_path: Path, batches):
