@@ -27,7 +27,7 @@ lint: $(INSTALLED)  ## Check formatting, lint, types and layers
 bench: $(INSTALLED)  ## Compare shared with unshared
 	$(WITH_JAVA) $(BIN)/gingham bench share
 	$(WITH_JAVA) $(BIN)/gingham bench stream
-	$(BIN)/gingham bench sketches
+	$(WITH_JAVA) $(BIN)/gingham bench sketches
 
 KILLS ?= 100
 SEED ?= 1

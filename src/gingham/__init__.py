@@ -10,9 +10,12 @@ from gingham.core.errors import (
     WorkloadError,
 )
 from gingham.loom import Loom
+from gingham.runtime.estimator import Estimator
 from gingham.runtime.progress import BatchProgress, QueryProgress, StreamProgress
 from gingham.runtime.running import Running
+from gingham.runtime.sketch_streams import RunningSketches
 from gingham.spark.answers import Answers, Statistics
+from gingham.spark.estimates import Estimates
 
 __all__ = [
     "AnswerError",
@@ -20,11 +23,14 @@ __all__ = [
     "BatchProgress",
     "CatalogError",
     "CheckpointError",
+    "Estimates",
+    "Estimator",
     "GinghamError",
     "Loom",
     "QueryError",
     "QueryProgress",
     "Running",
+    "RunningSketches",
     "SinkError",
     "Statistics",
     "StreamProgress",

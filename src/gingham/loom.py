@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming import StreamingQuery
 
+from gingham.algebra.sketches.space import Metric
 from gingham.core.errors import CatalogError, GinghamError, QueryError
 from gingham.core.names import quoted
 from gingham.core.time import parse_duration
@@ -28,11 +29,13 @@ from gingham.plan.forest import Plan
 from gingham.plan.load import Load
 from gingham.plan.records import Reduced
 from gingham.runtime.clock import Timing
+from gingham.runtime.estimator import Estimator
 from gingham.runtime.fragments import Fragments, choose
 from gingham.runtime.loop import Job, Listener, StreamLoop
 from gingham.runtime.registry import Registered, Registry
 from gingham.runtime.running import Running
 from gingham.runtime.sinks import Sink, SinkFunction, sink_for
+from gingham.runtime.sketch_session import Source
 from gingham.runtime.start import Checkpoint, start_stream
 from gingham.runtime.weigh import have_different_edges, weighed
 from gingham.spark.alone import alone, slots
@@ -155,11 +158,7 @@ class Loom:
         """
         name = name or f"q{len(self._queries) + 1}"
         if name in self._queries:
-            raise QueryError(
-                f"two queries named {name!r}",
-                "answers are found by name",
-                f"another name, or loom.remove({name!r}) first",
-            )
+            raise QueryError.named_twice(name, "loom.remove")
         try:
             bound = replace(self._bind(sql, name), backfill=backfill)
         except GinghamError as error:
@@ -192,11 +191,7 @@ class Loom:
     def remove(self, name: str) -> None:
         """Take a query out; nobody else's answers change."""
         if name not in self._queries:
-            raise QueryError(
-                f"there is no query {name!r}",
-                "it was never added, or it was removed",
-                "one of " + (", ".join(self._queries) or "none: no query is registered"),
-            )
+            raise QueryError.unknown(name, self._queries)
         del self._queries[name]
         if self._registry is not None:
             self._registry.remove(name)
@@ -321,6 +316,33 @@ class Loom:
         quiet = parse_duration(idle) if idle else None
         self._running = Running(self.spark, streams, target, listeners, quiet)
         return self._running
+
+    def sketch(
+        self,
+        *,
+        budget: int,
+        metric: Metric = "average",
+        confidence: float = 0.95,
+        seed: int = 0,
+    ) -> Estimator:
+        """Estimate COUNT and SUM over joins of streams and tables in so many words of memory.
+
+        Queries are added to what this gives, not to the loom, whose answers are exact.
+        """
+
+        def sources() -> dict[str, Source]:
+            streams = {
+                key: Source(s.info.name, s.rows, s.info.time, s.watermark)
+                for key, s in self._streams.items()
+            }
+            tables = {
+                key: Source(t.name, self._lookups[t.name].rows) for key, t in self._tables.items()
+            }
+            return {**streams, **tables}
+
+        return Estimator(
+            self.spark, sources, budget=budget, metric=metric, confidence=confidence, seed=seed
+        )
 
     def _timing(self, source: _Source, output_mode: str, lateness: str) -> Timing:
         name = source.info.name

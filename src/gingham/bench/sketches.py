@@ -2,6 +2,8 @@
 
     gingham bench sketches [--quick] [--json FILE] [--plot FILE] [--rows N]
 
+Errors first, then what the sketches cost on Spark (join_speed.py).
+
 Section 6 of Dobra, Garofalakis, Gehrke and Rastogi (Information Systems 2009), repeated: the same
 generator with the same defaults, the same workloads. Rows with equal keys are one row with a
 count, so all ten million rows of each relation take part in each of the 100 repetitions.
@@ -18,10 +20,12 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+from pyspark.sql import SparkSession
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -40,8 +44,10 @@ from gingham.algebra.sketches import (
 )
 from gingham.algebra.sketches.plan import Sharing
 from gingham.algebra.sketches.space import METRICS, Metric, least_error
+from gingham.bench.join_speed import speed
 from gingham.bench.sketch_report import Curve, Panel, Report, Section, draw, show
 from gingham.bench.timing import repeat
+from gingham.core.stopwatch import Stopwatch
 from gingham.testing.convex import convex_optimum, random_graph
 from gingham.testing.joins import join_size
 from gingham.testing.regions import Regions, Table, workload
@@ -50,6 +56,8 @@ Errors = npt.NDArray[np.float64]
 
 BUDGETS = (2000, 4000, 8000, 12_000, 16_000, 20_000)
 REPETITIONS = 100
+# Of each relation, where rows are read by Spark; and how often, of which the quickest counts.
+SPARK_ROWS, TURNS = 1_000_000, 5
 # Sketches of an earlier window have random signs of their own.
 EARLIER = 1_000_000
 
@@ -57,6 +65,7 @@ EARLIER = 1_000_000
 def run(
     rows: int = 10_000_000,
     *,
+    spark: SparkSession,
     quick: bool = False,
     json_path: str | os.PathLike[str] | None = None,
     plot_path: str | os.PathLike[str] | None = "sketches.png",
@@ -70,22 +79,29 @@ def run(
     if quick:
         budgets, repetitions = (BUDGETS[0], BUDGETS[-1]), min(repetitions, 6)
     tables = Regions(rows=rows).tables(seed)
+    # A line for each part as well: a bar is seen on a terminal only.
+    watch = Stopwatch()
+
+    def say(part: str) -> None:
+        watch.lap(part)
+        console.print(f"{part}: {watch.laps[part]:.0f} s")
+
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    panels: list[Panel] = []
     with Progress(*columns, TimeElapsedColumn(), console=console, transient=True) as progress:
         task = progress.add_task("errors", total=(3 * len(METRICS) + 1) * repetitions)
         step = partial(progress.advance, task)
-        panels = [
-            _panel(number, metric, tables, budgets, repetitions, step)
-            for number in (1, 2, 3)
-            for metric in METRICS
-        ]
-        selections = _selections(budgets[-1], repetitions, step)
-    report = Report(
-        rows,
-        repetitions,
-        tuple(panels),
-        (_vertices(), _solver(20 if quick else 200), *_coverage(panels), selections, _speed()),
-    )
+        for number, metric in product((1, 2, 3), METRICS):
+            panels.append(_panel(number, metric, tables, budgets, repetitions, step))
+            say(f"workload {number}, {metric} error, {repetitions} repetitions")
+        sections = [_selections(budgets[-1], repetitions, step)]
+        say("different selections")
+    sections += [_vertices(), _solver(20 if quick else 200), _coverage(panels), _speed()]
+    say("mathematics alone")
+    for section in speed(spark, SPARK_ROWS // 10 if quick else SPARK_ROWS, 1 if quick else TURNS):
+        sections.append(section)
+        say(section.title)
+    report = Report(rows, repetitions, tuple(panels), tuple(sections))
     show(report, console)
     if json_path:
         Path(json_path).write_text(json.dumps(report.as_json(), indent=2), encoding="utf-8")
@@ -287,8 +303,8 @@ def _solver(graphs: int) -> Section:
     )
 
 
-def _coverage(panels: Sequence[Panel]) -> Iterator[Section]:
-    yield Section(
+def _coverage(panels: Sequence[Panel]) -> Section:
+    return Section(
         "intervals of 95 % that hold the truth, by workload",
         ("", *(f"{p.workload}, {p.metric}" for p in panels)),
         (("held", *(f"{p.held:.1%}" for p in panels)),),

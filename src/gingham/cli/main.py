@@ -11,8 +11,6 @@ from gingham.core.errors import GinghamError
 
 # Each is a module of gingham.bench with a function `run`.
 BENCHES = ("share", "stream", "endure", "weave", "fragments", "sketches")
-# These measure mathematics alone.
-WITHOUT_SPARK = ("sketches",)
 
 _FILE = click.argument("file", type=click.Path(path_type=Path))
 
@@ -168,11 +166,9 @@ def bench(
         )
     given = {"rows": rows, "json_path": json_path, "plot_path": plot_path}
     options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-    if name not in WITHOUT_SPARK:
-        from gingham.cli.start import start
+    from gingham.cli.start import start
 
-        options["spark"] = start()
-    import_module(f"gingham.bench.{name}").run(quick=quick, **options)
+    import_module(f"gingham.bench.{name}").run(quick=quick, spark=start(), **options)
 
 
 def main() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 
 class GinghamError(Exception):
     """Something that the user can mend.
@@ -28,6 +30,24 @@ class GinghamError(Exception):
 
 class QueryError(GinghamError):
     """A query that is refused when it is added."""
+
+    @classmethod
+    def named_twice(cls, name: str, remove: str) -> QueryError:
+        """The error of a name that a query has already, which can be removed so."""
+        return cls(
+            f"two queries named {name!r}",
+            "answers are found by name",
+            f"another name, or {remove}({name!r}) first",
+        )
+
+    @classmethod
+    def unknown(cls, name: str, known: Iterable[str]) -> QueryError:
+        """The error of a name that no query has."""
+        return cls(
+            f"there is no query {name!r}",
+            "it was never added, or it was removed",
+            "one of " + (", ".join(known) or "none: no query is registered"),
+        )
 
 
 class CatalogError(GinghamError):

@@ -15,6 +15,10 @@ FRESH = "__fresh"  # whether a shard is of the last batch
 ROWS = "__rows"  # how many rows a shard is made of
 LATE = "__late"  # how many of them came after the watermark had passed them
 LATEST = "__latest"  # the event time of the last of them
+FRAGMENT = "__fragment"  # which queries over joins want a row, as a number
+SKETCH = "__sketch"  # the number of a sketch
+EPOCH = "__epoch"  # the plan that sketches were made under
+COUNTERS = "__counters"  # of a sketch, as 64-bit words one after the other
 
 
 def slice_in(tree: int) -> str:
@@ -40,6 +44,11 @@ def partial(position: int) -> str:
 def aggregate(position: int) -> str:
     """An aggregate within one query's answer: `__aggregate_0`."""
     return f"__aggregate_{position}"
+
+
+def word(position: int) -> str:
+    """A join attribute as 64-bit words: `__word_0`."""
+    return f"__word_{position}"
 
 
 def quoted(name: str) -> str:

@@ -7,13 +7,18 @@ from typing import Any
 
 from gingham.logical.domain import sort_key
 from gingham.logical.predicate import Attribute, Axis
-from gingham.plan.bound import BoundQuery
+from gingham.plan.bound import BoundQuery, Condition
 
 
 def all_axes(queries: Iterable[BoundQuery]) -> dict[Attribute, Axis]:
     """Every attribute once, cut wherever one of the queries cuts it."""
+    return axes_of(dict.fromkeys(c for query in queries for c in query.conditions))
+
+
+def axes_of(conditions: Iterable[Condition]) -> dict[Attribute, Axis]:
+    """Every attribute once, cut wherever one of the conditions cuts it."""
     places: dict[Attribute, dict[Any, Any]] = {}
-    for condition in dict.fromkeys(c for query in queries for c in query.conditions):
+    for condition in conditions:
         for attribute in condition.attributes:
             places.setdefault(attribute, {})
         for attribute, cut in condition.cuts:

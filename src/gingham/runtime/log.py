@@ -21,7 +21,8 @@ import pyarrow as pa
 from gingham.runtime.clock import Marks
 from gingham.runtime.epoch import Epoch, StoredEpoch
 from gingham.runtime.files import Files
-from gingham.runtime.seal import read_json, read_table, write_json, write_table
+from gingham.runtime.numbered import newest_table, number_of, padded, table_name, tables_after
+from gingham.runtime.seal import read_json, write_json, write_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,50 +69,32 @@ class Log:
         return StoredEpoch.from_json(read_json(self._epochs, f"{number}.json"))
 
     def append(self, entry: Entry, shards: pa.Table) -> None:
-        write_table(self._entries, _file(entry.number), shards, entry.to_json())
+        write_table(self._entries, table_name(entry.number), shards, entry.to_json())
 
     def finish(self, entry: Entry) -> None:
         """All answers of a batch are delivered, or kept to be delivered later."""
-        self._done.write(_name(entry.number), b"")
+        self._done.write(padded(entry.number), b"")
 
     def is_finished(self, entry: Entry) -> bool:
-        return self._done.exists(_name(entry.number))
+        return self._done.exists(padded(entry.number))
 
     def snapshot(self, entry: Entry, shards: pa.Table) -> None:
         """Keep what is needed after an entry in one file, and forget what is older."""
-        write_table(self._snapshots, _file(entry.number), shards, entry.to_json())
+        write_table(self._snapshots, table_name(entry.number), shards, entry.to_json())
         for files in (self._snapshots, self._entries, self._done):
             for name in files.names():
                 # The entry itself stays: it may be what a restart has to go on with.
-                if _number(name) < entry.number:
+                if number_of(name) < entry.number:
                     files.delete(name)
         for name in self._epochs.names():
-            if _number(name) < entry.epoch:
+            if number_of(name) < entry.epoch:
                 self._epochs.delete(name)
 
     def newest_snapshot(self) -> tuple[Entry, pa.Table] | None:
-        found = self._snapshots.names()
-        if not found:
-            return None
-        table, about = read_table(self._snapshots, found[-1])
-        return Entry.from_json(about), table
+        found = newest_table(self._snapshots)
+        return (Entry.from_json(found[1]), found[0]) if found else None
 
     def entries(self, after: int) -> Iterator[tuple[Entry, pa.Table]]:
         """The entries after this number, oldest first."""
-        for name in self._entries.names():
-            if _number(name) > after:
-                table, about = read_table(self._entries, name)
-                yield Entry.from_json(about), table
-
-
-def _name(number: int) -> str:
-    # Padded, so that names sort as numbers do.
-    return f"{number:012d}"
-
-
-def _file(number: int) -> str:
-    return f"{_name(number)}.arrow"
-
-
-def _number(name: str) -> int:
-    return int(name.partition(".")[0])
+        for table, about in tables_after(self._entries, after):
+            yield Entry.from_json(about), table

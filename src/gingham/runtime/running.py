@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -89,22 +89,11 @@ class Running:
 
     def process_all_available(self) -> None:
         """Wait until everything that is in the sources now has been answered; for tests."""
-        for query, _ in self._streams.values():
-            try:
-                query.processAllAvailable()
-            except StreamingQueryException as error:
-                raise self._why(error) from error
+        process_all(self.streaming.values(), self._why)
 
     def arrow(self, name: str) -> pa.Table:
         """All answers of a query that the memory sink holds."""
-        found = self._sink.arrow(name) if isinstance(self._sink, MemorySink) else None
-        if found is None:
-            raise AnswerError(
-                f"there is no answer of {name!r} in memory",
-                'none yet, or answers go elsewhere than to sink="memory"',
-                "running.progress() to see what was answered",
-            )
-        return found
+        return in_memory(self._sink, name, "running.progress() to see what was answered")
 
     def __getitem__(self, name: str) -> DataFrame:
         table = self.arrow(name)
@@ -128,3 +117,26 @@ class Running:
                 quiet = int((time.monotonic() - since) * 1e6)
                 if quiet > idle and query.isActive and not query.status["isDataAvailable"]:
                     loop.advance(latest.watermark + quiet)
+
+
+def process_all(
+    queries: Iterable[StreamingQuery], why: Callable[[StreamingQueryException], GinghamError]
+) -> None:
+    """Wait until everything that is in the sources now has been processed."""
+    for query in queries:
+        try:
+            query.processAllAvailable()
+        except StreamingQueryException as error:
+            raise why(error) from error
+
+
+def in_memory(sink: Sink, name: str, instead: str) -> pa.Table:
+    """All answers of a query that the memory sink holds."""
+    found = sink.arrow(name) if isinstance(sink, MemorySink) else None
+    if found is None:
+        raise AnswerError(
+            f"there is no answer of {name!r} in memory",
+            'none yet, or answers go elsewhere than to sink="memory"',
+            instead,
+        )
+    return found

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
 from gingham.core.errors import CheckpointError
@@ -78,14 +78,29 @@ def start_stream(
         job, Log(files), Delivery(sink, files), FarShards(job.spark, files.within("far")), listeners
     )
     loop.recover()
-    _refuse_lost_source(files, loop.last_batch)
-    writer = rows.writeStream.foreachBatch(loop.batch).queryName(f"gingham {job.stream}")
+    return read_stream(
+        job.spark, job.stream, rows, loop.batch, files, trigger, loop.last_batch
+    ), loop
+
+
+def read_stream(
+    spark: SparkSession,
+    name: str,
+    rows: DataFrame,
+    batch: Callable[[DataFrame, int], None],
+    files: Files,
+    trigger: Mapping[str, object],
+    last_batch: int,
+) -> StreamingQuery:
+    """Call a function with every micro-batch after the last one that was seen."""
+    _refuse_lost_source(files, last_batch)
+    writer = rows.writeStream.foreachBatch(batch).queryName(f"gingham {name}")
     writer = writer.option("checkpointLocation", f"{files.root}/{_SOURCE}")
     options: dict[str, Any] = dict(trigger)
-    with configured(job.spark, _LOCAL_FILES if files.is_local else {}):
+    with configured(spark, _LOCAL_FILES if files.is_local else {}):
         query = writer.trigger(**options).start()
         _await_sources(query)
-    return query, loop
+    return query
 
 
 def _await_sources(query: StreamingQuery) -> None:

@@ -45,7 +45,7 @@ def check(query: Query, types: Types, time: str, make_safe: MakeSafe, *, ansi: b
             # Something that only the query as a whole shows: let Spark look at all of it.
             finish(slots(types.rows, query, time), query).schema  # noqa: B018  (asks Spark)
     except (AnalysisException, ParseException) as error:
-        raise _complaint(error) from None
+        raise complaint(error) from None
     if known is None:
         raise QueryError(
             f"a condition that is not boolean: {query.where_sql}",
@@ -198,7 +198,8 @@ def spark_says(error: Exception) -> str:
     return " ".join(dict.fromkeys(found)) or str(error).strip().partition("\n")[0]
 
 
-def _complaint(error: PySparkException) -> QueryError:
+def complaint(error: PySparkException) -> QueryError:
+    """Spark's own complaint about a query, in three parts."""
     what, first = _message(error)
     return QueryError(
         f"Spark refuses the query: {what}",

@@ -35,6 +35,9 @@ class Lookups:
     def __setitem__(self, name: str, lookup: Lookup) -> None:
         self._tables[name] = lookup
 
+    def __getitem__(self, name: str) -> Lookup:
+        return self._tables[name]
+
     def enrich(
         self,
         stream: DataFrame,

@@ -9,7 +9,6 @@ from sqlglot import exp
 from gingham.aggregates.registry import known, refusal
 from gingham.core import names
 from gingham.core.errors import QueryError
-from gingham.core.time import parse_duration
 from gingham.logical.catalog import Catalog
 from gingham.logical.predicate import TRUE, Predicate, conjunction
 from gingham.logical.query import Output, Query, Selected
@@ -17,7 +16,8 @@ from gingham.logical.window import Window
 from gingham.sql.joins import read_joins
 from gingham.sql.predicates import to_predicate
 from gingham.sql.scope import Scope, column, open_scope
-from gingham.sql.text import WINDOW_CALL, cut_range_clause, read_select, write
+from gingham.sql.text import cut_range_clause, read_select, write
+from gingham.sql.windows import is_window, read_window, two_windows, window_bound
 
 _NOT_SHARED: dict[str, tuple[str, str]] = {
     # parts of a SELECT: why they are refused, what to write instead
@@ -42,7 +42,7 @@ def parse(text: str, name: str, catalog: Catalog) -> tuple[Query, dict[str, str]
     """Read one query; also the types of the columns that it reads."""
     body, range_clause = cut_range_clause(text)
     select = read_select(body)
-    _refuse_what_cannot_be_shared(select)
+    refuse_what_cannot_be_shared(select)
     scope, joins = open_scope(select, catalog)
     where = select.args.get("where")
     joined, condition = read_joins(joins, where.this if where else None, scope, catalog)
@@ -50,10 +50,10 @@ def parse(text: str, name: str, catalog: Catalog) -> tuple[Query, dict[str, str]
     where_predicate: Predicate = to_predicate(where_node) if where_node is not None else TRUE
     where_sql = write(where_node) if where_node is not None else "TRUE"
 
-    grouped = _group_by(select)
-    windows = [g for g in grouped if _is_window(g)]
+    grouped = group_by(select)
+    windows = [g for g in grouped if is_window(g)]
     window = _only_window(windows, range_clause, scope)
-    written = [g for g in grouped if not _is_window(g)]
+    written = [g for g in grouped if not is_window(g)]
     keys = tuple(write(scope.resolve(g)) for g in written)
     collector = _Collector(scope, keys, where_predicate, where_sql)
     outputs = [
@@ -99,7 +99,7 @@ class _Collector:
         return write(self._replace(node.copy()))
 
     def _replace(self, node: exp.Expr) -> exp.Expr:
-        bound = _window_bound(node)
+        bound = window_bound(node)
         if bound is not None:
             return bound
         if _is_aggregate(node):
@@ -160,7 +160,8 @@ class _Collector:
         return names.aggregate(self.aggregates.index(selected))
 
 
-def _refuse_what_cannot_be_shared(select: exp.Select) -> None:
+def refuse_what_cannot_be_shared(select: exp.Select) -> None:
+    """Raise for clauses and functions whose rows no two queries could share."""
     for part, (why, instead) in _NOT_SHARED.items():
         if select.args.get(part):
             raise QueryError(f"{part.rstrip('_').upper()} in a query", why, instead)
@@ -195,7 +196,8 @@ def _refuse_what_cannot_be_shared(select: exp.Select) -> None:
                 )
 
 
-def _group_by(select: exp.Select) -> list[exp.Expr]:
+def group_by(select: exp.Select) -> list[exp.Expr]:
+    """What GROUP BY lists, aliases and places replaced by what they stand for."""
     group = select.args.get("group")
     if group is not None and any(
         group.args.get(k) for k in ("cube", "rollup", "grouping_sets", "all")
@@ -231,63 +233,19 @@ def _only_window(windows: list[exp.Expr], clause: Window | None, scope: Scope) -
             "[RANGE '10 min' SLIDE '5 min']",
         )
     if count > 1:
-        raise QueryError(
-            "two windows", "a query has one window", "two queries, one for each window"
-        )
+        raise two_windows()
     return clause or _window(windows[0], scope)
 
 
 def _window(call: exp.Expr, scope: Scope) -> Window:
-    subject, *lengths = call.expressions
-    if write(scope.resolve(subject)).lower() != write(column(scope.stream.time)).lower():
+    subject, time = call.expressions[0], scope.stream.time
+    if write(scope.resolve(subject)).lower() != write(column(time)).lower():
         raise QueryError(
             f"window({write(subject)}, ...)",
-            f"the event time of {scope.stream.name} is {scope.stream.time}",
-            f"window({scope.stream.time}, ...)",
+            f"the event time of {scope.stream.name} is {time}",
+            f"window({time}, ...)",
         )
-    if not lengths or len(lengths) > 3:
-        raise QueryError(
-            f"window with {len(lengths)} lengths",
-            "a window has a range, a slide and an offset",
-            f"window({scope.stream.time}, '10 minutes'[, '5 minutes'[, '1 minute']])",
-        )
-    micros = [parse_duration(_duration_text(n)) for n in lengths]
-    range_, slide = micros[0], micros[1] if len(micros) > 1 else micros[0]
-    window = Window.starting_at(range_, slide, micros[2] if len(micros) > 2 else 0)
-    if slide > range_:
-        raise QueryError(
-            "a window whose slide is longer than its range",
-            "Spark's window(...) does not allow rows that belong to no window",
-            "[RANGE r SLIDE s] after the stream's name, which does",
-        )
-    return window
-
-
-def _duration_text(node: exp.Expr) -> str:
-    if isinstance(node, exp.Literal):
-        return node.name
-    if isinstance(node, exp.Interval):
-        return write(node).lower().replace("'", "")
-    raise QueryError(
-        f"{write(node)} as the length of a window",
-        "lengths must be known when the query is added",
-        "a literal, for example '10 minutes'",
-    )
-
-
-def _is_window(node: exp.Expr) -> bool:
-    return isinstance(node, exp.Anonymous) and node.name == WINDOW_CALL
-
-
-def _window_bound(node: exp.Expr) -> exp.Expr | None:
-    """`window.start`, `window.end` and `window` in a SELECT."""
-    start, end = column(names.WINDOW_START), column(names.WINDOW_END)
-    if isinstance(node, exp.Column) and node.table.lower() == "window":
-        return {"start": start, "end": end}.get(node.name.lower())
-    if _is_window(node) or (isinstance(node, exp.Column) and node.name.lower() == "window"):
-        pairs = [exp.Literal.string("start"), start, exp.Literal.string("end"), end]
-        return exp.Anonymous(this="named_struct", expressions=pairs)
-    return None
+    return read_window(call, time)
 
 
 def _is_aggregate(node: exp.Expr) -> bool:

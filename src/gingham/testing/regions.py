@@ -61,7 +61,7 @@ class Table:
 
     def histogram(self, attribute: str) -> Histogram:
         """Rows by buckets of one attribute."""
-        return Histogram.of(self.keys[attribute], self.counts)
+        return Histogram.of(self.keys[attribute], self.counts, fragments=self.fragments)
 
 
 @dataclass(frozen=True, slots=True)

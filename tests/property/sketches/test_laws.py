@@ -7,8 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gingham.algebra.sketches import JoinQuery, empty, plan_sharing, sketch
-from gingham.algebra.sketches.counters import BLOCK, count
+from gingham.algebra.sketches.counters import BLOCK, COPIES, count, count_slices
 from gingham.algebra.sketches.lattice import basis, coordinates
+from gingham.algebra.sketches.table import Rows
 from gingham.algebra.sketches.xi import cubes, family, signs
 
 KEYS = st.integers(-(2**63), 2**63 - 1) | st.integers(-5, 1000)
@@ -181,3 +182,50 @@ def test_sharing_never_ties_two_edges_of_a_query_and_never_raises_the_error(data
 
 def test_nothing_adds_nothing():
     assert _listed(empty(PLAN) + _sketch([])) == _listed(_sketch([]))
+
+
+@given(
+    st.lists(st.tuples(KEYS, KEYS, st.integers(-(2**40), 2**40), st.integers(-3, 9)), max_size=300),
+    st.integers(1, 40),
+)
+def test_slices_that_are_counted_together_are_as_if_counted_alone(rows, copies):
+    plan = plan_sharing({"q": [("r", "a", "s", "a"), ("r", "b", "t", "b")]}, budget=3 * copies)
+    vertex = next(v for v in plan.vertices if v.relation == "r")
+
+    def counted(some, *, cut):
+        keys = {
+            name: np.array([row[place] for row in some], dtype=np.int64)
+            for place, name in enumerate("ab")
+        }
+        slices = np.array([row[3] for row in some], dtype=np.int64)
+        counts = np.array([row[2] for row in some], dtype=np.int64)
+        return Rows.of([vertex], keys, counts, slices=slices if cut else None).counted(plan, vertex)
+
+    slices, counters = counted(rows, cut=True)
+    assert set(slices.tolist()) == {row[3] for row in rows}
+    for number, found in zip(slices.tolist(), counters, strict=True):
+        alone = counted([row for row in rows if row[3] == number], cut=False)[1]
+        assert found.tolist() == alone[0].tolist()
+
+
+def test_slices_that_reach_over_blocks_are_counted_whole():
+    random = np.random.default_rng(0)
+    sizes = [3, BLOCK + 70, 1, 2 * BLOCK - 5, 64]
+    keys = random.integers(0, 2**62, sum(sizes)).astype(np.uint64)
+    frequencies = random.integers(-(10**6), 10**9, len(keys))
+    seeds = family(3, 0, 5)
+    starts = np.cumsum([0, *sizes[:-1]])
+    naive = [
+        (signs(seeds, keys[a : a + size]) @ frequencies[a : a + size]).tolist()
+        for a, size in zip(starts.tolist(), sizes, strict=True)
+    ]
+    assert count_slices([seeds], [keys], frequencies, starts).tolist() == naive
+
+
+def test_more_copies_than_are_counted_at_once_are_all_counted():
+    random = np.random.default_rng(1)
+    keys = random.integers(0, 2**62, 130).astype(np.uint64)
+    frequencies = random.integers(-5, 99, len(keys))
+    seeds = family(4, 0, 2 * COPIES + 3)
+    naive = [(signs(seeds, keys[a:b]) @ frequencies[a:b]).tolist() for a, b in ((0, 50), (50, 130))]
+    assert count_slices([seeds], [keys], frequencies, np.array([0, 50])).tolist() == naive

@@ -5,6 +5,7 @@ import pytest
 
 from gingham.algebra.sketches import (
     Histogram,
+    JoinQuery,
     histogram_weights,
     plan_sharing,
     samples,
@@ -58,6 +59,37 @@ def test_a_join_that_seems_empty_weighs_as_much_as_the_heaviest():
     data["t"] = {"b": np.array([900])}
     found = histogram_weights(list(QUERIES.values()), _statistics(data))
     assert found["q1"] == found["q2"]
+
+
+def test_histograms_regard_what_a_query_selects():
+    random = np.random.default_rng(2)
+    # Fragment 0 has one key in all rows, fragment 1 has many.
+    fragments = np.repeat([0, 1], 3000)
+    keys = np.where(fragments == 0, 7, random.integers(0, 40, 6000))
+    other = random.integers(0, 40, 3000)
+    queries = [
+        JoinQuery([("r", "a", "s", "a")], name, selections={"r": frozenset(parts)})
+        for name, parts in {"one": {0}, "many": {1}, "both": {0, 1}, "none": {2}}.items()
+    ]
+    known = {"r": {"a": Histogram.of(keys, fragments=fragments)}, "s": {"a": Histogram.of(other)}}
+    found = histogram_weights(queries, known)
+    alone = {
+        name: histogram_weights(
+            [JoinQuery([("r", "a", "s", "a")], name)],
+            {"r": {"a": Histogram.of(keys[np.isin(fragments, parts)])}, "s": known["s"]},
+        )[name]
+        for name, parts in {"one": [0], "many": [1], "both": [0, 1]}.items()
+    }
+    assert {name: found[name] for name in alone} == pytest.approx(alone)
+    assert len(set(alone.values())) == 3
+    assert found["none"] == max(alone.values())
+
+
+def test_without_histograms_of_fragments_a_selection_is_a_fair_sample():
+    statistics = _statistics(_data())
+    some = JoinQuery(QUERIES["easy"], "q", selections={"r": frozenset({1})})
+    every = JoinQuery(QUERIES["easy"], "q")
+    assert histogram_weights([some], statistics) == histogram_weights([every], statistics)
 
 
 def test_a_missing_histogram_is_named():

@@ -5,6 +5,7 @@ optimization for sketch-based estimation" (2009) for sharing them; selections by
 Gingham's own.
 """
 
+from gingham.algebra.sketches.adopt import adopt
 from gingham.algebra.sketches.estimate import Estimate, median_of_means
 from gingham.algebra.sketches.fragments import Vertex
 from gingham.algebra.sketches.plan import SharingPlan, plan_sharing
@@ -22,6 +23,7 @@ __all__ = [
     "SharingPlan",
     "Sketches",
     "Vertex",
+    "adopt",
     "allocate",
     "cut",
     "empty",

@@ -7,7 +7,7 @@ seed (the method of the four Russians). Sums are taken bit by bit of the frequen
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -17,8 +17,8 @@ from gingham.core.errors import AnswerError
 
 Counters = npt.NDArray[np.int64]
 
-# Keys at a time: the tables and the signs of a thousand copies stay in the cache.
-BLOCK = 1 << 13
+# Keys and copies at a time: their tables and signs stay in the cache.
+BLOCK, COPIES = 1 << 14, 1 << 11
 MOST = 2**63 - 1
 BITS = (1 << np.arange(8, dtype=np.uint8)).reshape(8, 1)
 
@@ -30,13 +30,29 @@ def count(
 
     There is a family and a column of keys for each attribute; frequencies may be negative.
     """
+    return count_slices(families, keys, frequencies, np.zeros(1, dtype=np.intp))[0]
+
+
+def count_slices(
+    families: Sequence[Words],
+    keys: Sequence[Words],
+    frequencies: npt.NDArray[np.int64],
+    starts: npt.NDArray[np.intp],
+) -> Counters:
+    """A row of counters for each slice of the keys; `starts` tells where slices begin."""
     check_magnitude(frequencies)
-    copies = len(families[0])
-    total = np.zeros(copies, dtype=np.uint64)  # modulo 2^64, which the check has made exact
+    if len(starts) > 1:
+        keys, frequencies, starts = _aligned(keys, frequencies, starts)
+    # Modulo 2^64, which the check has made exact.
+    total = np.zeros((len(starts), len(families[0])), dtype=np.uint64)
+    parities = _Parities(families, -(-min(len(frequencies), BLOCK) // 64))
     for start in range(0, len(frequencies), BLOCK):
         stop = start + BLOCK
-        odd = _odd(families, [column[start:stop] for column in keys])
-        total += _weighed(odd, frequencies[start:stop])
+        first = int(np.searchsorted(starts, start, side="right")) - 1
+        last = int(np.searchsorted(starts, stop))
+        inside = np.maximum(starts[first:last] - start, 0)
+        for copies, odd in parities.of([column[start:stop] for column in keys]):
+            total[first:last, copies] += _weighed(odd, frequencies[start:stop], inside)
     flipped = np.bitwise_xor.reduce([seeds[:, 2] & ONE for seeds in families])
     counters = total.view(np.int64)
     return np.where(flipped == ONE, -counters, counters)
@@ -60,19 +76,46 @@ def overflow() -> AnswerError:
     )
 
 
-def _odd(families: Sequence[Words], keys: Sequence[Words]) -> Words:
-    """For each copy the keys whose product of signs is -1, a bit for each key."""
-    words = -(-len(keys[0]) // 64)
-    odd = np.zeros((len(families[0]), words), dtype=np.uint64)
-    for seeds, column in zip(families, keys, strict=True):
-        for place, powers in enumerate((column, cubes(column))):
-            chosen = np.ascontiguousarray(seeds[:, place]).view(np.uint8).reshape(-1, 8)
-            planes = _planes(powers, words)
-            for byte in range(8):
-                eight = planes[8 * byte : 8 * byte + 8]
-                if eight.any():
-                    odd ^= _choices(eight)[chosen[:, byte]]
-    return odd
+class _Parities:
+    """For each copy the keys whose product of signs is -1, a bit for each key.
+
+    Always in the same memory: new memory costs more than what is computed in it.
+    """
+
+    def __init__(self, families: Sequence[Words], words: int) -> None:
+        copies = len(families[0])
+        self._copies = [slice(a, min(a + COPIES, copies)) for a in range(0, copies, COPIES)]
+        # Byte by byte of the words for a key and for its cube: what each copy chooses.
+        self._chosen = [
+            np.ascontiguousarray(seeds[:, :2]).view(np.uint8).reshape(-1, 16).T.astype(np.intp)
+            for seeds in families
+        ]
+        self._odd, self._found = np.empty((2, min(copies, COPIES), words), dtype=np.uint64)
+        self._table = np.zeros((256, words), dtype=np.uint64)
+
+    def of(self, keys: Sequence[Words]) -> Iterator[tuple[slice, Words]]:
+        """Some copies, and their bits until the next are asked for; 0 where there is no key."""
+        words = self._table.shape[1]
+        planes = [[*_planes(column, words), *_planes(cubes(column), words)] for column in keys]
+        for copies in self._copies:
+            size = copies.stop - copies.start
+            odd, found = self._odd[:size], self._found[:size]
+            odd[:] = 0
+            for chosen, bits in zip(self._chosen, planes, strict=True):
+                for byte, chooses in enumerate(chosen):
+                    eight = bits[8 * byte : 8 * byte + 8]
+                    if any(row.any() for row in eight):
+                        table = self._choices(eight)
+                        np.take(table, chooses[copies], axis=0, out=found, mode="clip")
+                        np.bitwise_xor(odd, found, out=odd)
+            yield copies, odd
+
+    def _choices(self, eight: Sequence[Words]) -> Words:
+        """Row c is the exclusive or of the rows whose bits are set in c."""
+        table = self._table
+        for bit, row in enumerate(eight):
+            np.bitwise_xor(table[: 1 << bit], row, out=table[1 << bit : 2 << bit])
+        return table
 
 
 def _planes(values: Words, words: int) -> Words:
@@ -82,24 +125,36 @@ def _planes(values: Words, words: int) -> Words:
     return np.packbits(columns & BITS, axis=2, bitorder="little").reshape(64, -1).view("<u8")
 
 
-def _choices(eight: Words) -> Words:
-    """Row c is the exclusive or of the rows whose bits are set in c."""
-    table = np.zeros((256, eight.shape[1]), dtype=np.uint64)
-    for bit, row in enumerate(eight):
-        table[1 << bit : 2 << bit] = table[: 1 << bit] ^ row
-    return table
-
-
-def _weighed(odd: Words, frequencies: npt.NDArray[np.int64]) -> Words:
-    """The sum of frequencies, negated where the bit is set, for each copy; modulo 2^64."""
+def _weighed(odd: Words, frequencies: npt.NDArray[np.int64], starts: npt.NDArray[np.intp]) -> Words:
+    """The sum of frequencies, negated where the bit is set, by slice and copy; modulo 2^64."""
     least = frequencies.min()
     above = frequencies.view(np.uint64) - least.view(np.uint64)
     planes = _planes(above, odd.shape[1])[: int(above.max()).bit_length()]
-    negated = _ones(odd) * least.view(np.uint64)
+    words = starts // 64
+    negated = _ones(odd, words) * least.view(np.uint64)
     for bit, plane in enumerate(planes):
-        negated += _ones(odd & plane) << np.uint64(bit)
-    return frequencies.view(np.uint64).sum(dtype=np.uint64) - (negated << ONE)
+        negated += _ones(odd & plane, words) << np.uint64(bit)
+    sums = np.add.reduceat(frequencies.view(np.uint64), starts)
+    return sums[:, None] - (negated << ONE)
 
 
-def _ones(bits: Words) -> Words:
-    return np.bitwise_count(bits).sum(axis=1, dtype=np.uint64)
+def _ones(bits: Words, starts: npt.NDArray[np.intp]) -> Words:
+    """How many bits are set, by slice and copy."""
+    counts = np.bitwise_count(bits)
+    if len(starts) == 1:
+        return counts.sum(axis=1, dtype=np.uint64)[None, :]
+    return np.add.reduceat(counts, starts, axis=1, dtype=np.uint64).T
+
+
+def _aligned(
+    keys: Sequence[Words], frequencies: npt.NDArray[np.int64], starts: npt.NDArray[np.intp]
+) -> tuple[list[Words], npt.NDArray[np.int64], npt.NDArray[np.intp]]:
+    """The same slices, each from a multiple of 64 on, with keys that count nothing in between."""
+    lengths = np.diff(starts, append=len(frequencies))
+    room = -(-lengths // 64) * 64
+    moved = np.cumsum(room) - room
+    places = np.arange(len(frequencies)) + np.repeat(moved - starts, lengths)
+    spread = [np.zeros(room.sum(), dtype=np.uint64) for _ in (*keys, frequencies)]
+    for column, given in zip(spread, (*keys, frequencies.view(np.uint64)), strict=True):
+        column[places] = given
+    return spread[:-1], spread[-1].view(np.int64), moved

@@ -57,6 +57,10 @@ class SharingPlan:
         told = repr((self.seed, self.vertices, self.words)).encode()
         return blake2b(told, digest_size=8).hexdigest()
 
+    def of(self, relation: str) -> list[Vertex]:
+        """The sketches of one relation."""
+        return [vertex for vertex in self.vertices if vertex.relation == relation]
+
     def space(self, query: str) -> int:
         """The words that the estimate of a query is made from."""
         used = {vertex for factor in self.factors[query] for vertex, _ in factor}

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from gingham.algebra.sketches.counters import Counters, check_magnitude, count, overflow
+from gingham.algebra.sketches.counters import Counters, overflow
 from gingham.algebra.sketches.estimate import Estimate, median_of_means
-from gingham.algebra.sketches.fragments import Factor, Vertex
-from gingham.algebra.sketches.keys import Keys, encode
+from gingham.algebra.sketches.fragments import Factor
 from gingham.algebra.sketches.plan import SharingPlan
-from gingham.algebra.sketches.xi import Words, family
+from gingham.algebra.sketches.table import Rows
 from gingham.core.errors import AnswerError, GinghamError
-
-Whole = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,51 +69,16 @@ def sketch(
     their measures added up, negative likewise. `fragments` has the fragment of each row. Rows
     whose key is NULL join nothing. `grouped` says that no two rows have all their keys alike.
     """
-    mine = [vertex for vertex in plan.vertices if vertex.relation == relation]
-    if not mine:
+    vertices = plan.of(relation)
+    if not vertices:
         return empty(plan)
-    wanted = dict.fromkeys(attribute for vertex in mine for attribute in vertex.attributes)
-    _all_there(relation, "join attribute", wanted, keys)
-    columns = {attribute: encode(keys[attribute]) for attribute in wanted}
-    size = len(columns[next(iter(wanted))].words)
-    for attribute, column in columns.items():
-        if len(column.words) != size:
-            raise GinghamError(
-                f"{relation}.{attribute} has {len(column.words)} keys for {size} rows",
-                "every row has a key in every column",
-                "columns of the same length, NULL where there is no key",
-            )
-    rows = _whole("counts", np.ones(size, np.int64) if counts is None else counts, size)
-    measured = {name: _whole(name, values, size) for name, values in (sums or {}).items()}
-    _all_there(relation, "measure", {v.measure: None for v in mine if v.measure}, measured)
-    if fragments is None and any(vertex.coefficients for vertex in mine):
-        raise GinghamError(
-            f"rows of {relation} without fragments",
-            "queries select some of its rows",
-            "give the number of each row's fragment",
-        )
-    parts = None if fragments is None else _whole("fragments", fragments, size)
-
-    groupings: dict[tuple[str, ...], _Grouping] = {}
+    rows = Rows.of(vertices, keys, counts, sums, fragments, grouped=grouped)
     counters: dict[int, Counters] = {}
-    for vertex in mine:
-        attributes = tuple(dict.fromkeys(vertex.attributes))
-        if attributes not in groupings:
-            alone = grouped and set(attributes) == set(keys)
-            groupings[attributes] = _Grouping.of([columns[a] for a in attributes], alone=alone)
-        grouping = groupings[attributes]
-        values = rows if vertex.measure is None else measured[vertex.measure]
-        frequencies = grouping.add(_selected(vertex, values, parts))
-        copies = plan.words[vertex.number]
-        counters[vertex.number] = count(
-            [family(plan.seed, number, copies) for number in vertex.families],
-            [grouping.keys[attributes.index(a)] for a in vertex.attributes],
-            frequencies,
-        )
     kinds: dict[int, str] = {}
-    for vertex in mine:
+    for vertex in vertices:
+        counters[vertex.number] = rows.counted(plan, vertex)[1][0]
         pairs = zip(vertex.families, vertex.attributes, strict=True)
-        kinds = _same_kinds(kinds, {f: columns[a].kind for f, a in pairs} if size else {})
+        kinds = _same_kinds(kinds, {f: rows.keys[a].kind for f, a in pairs} if rows.size else {})
     return Sketches(plan.fingerprint, counters, kinds)
 
 
@@ -186,73 +148,3 @@ def _same_kinds(one: Mapping[int, str], other: Mapping[int, str]) -> dict[int, s
                 "cast both sides of the join to one type",
             )
     return {**one, **other}
-
-
-def _all_there(
-    relation: str, what: str, wanted: Mapping[str, None], given: Mapping[str, object]
-) -> None:
-    missing = [name for name in wanted if name not in given]
-    if missing:
-        raise GinghamError(
-            f"rows of {relation} without {what} {', '.join(missing)}",
-            "queries of the plan need it",
-            f"a column for each of {', '.join(wanted)}",
-        )
-
-
-def _whole(name: str, values: npt.ArrayLike, size: int) -> Whole:
-    found = np.asarray(values)
-    if found.dtype.kind not in "iub" or len(found) != size:
-        raise AnswerError(
-            f"{name}: {len(found)} values of type {found.dtype} for {size} rows",
-            "counters are whole numbers, so that sums of parts are exact",
-            "one whole number for each row; scale decimals, round floats",
-        )
-    if found.dtype.kind == "u" and (found > np.uint64(2**63 - 1)).any():
-        raise overflow()
-    return found.astype(np.int64)
-
-
-def _selected(vertex: Vertex, values: Whole, fragments: Whole | None) -> Whole:
-    if not vertex.coefficients:
-        return values * vertex.otherwise
-    assert fragments is not None
-    numbers = np.array([fragment for fragment, _ in vertex.coefficients], dtype=np.int64)
-    times = np.array([time for _, time in vertex.coefficients], dtype=np.int64)
-    place = np.minimum(np.searchsorted(numbers, fragments), len(numbers) - 1)
-    factor = np.where(numbers[place] == fragments, times[place], vertex.otherwise)
-    largest = max(1, int(np.abs(factor).max(initial=1)))
-    if largest > 1 and np.abs(values.astype(np.float64)).max(initial=0) * largest >= 2**62:
-        raise overflow()
-    return values * factor
-
-
-@dataclass(frozen=True, slots=True)
-class _Grouping:
-    """Different combinations of keys, and which rows have each."""
-
-    keys: Sequence[Words]
-    order: npt.NDArray[np.intp] | None
-    starts: npt.NDArray[np.intp]
-
-    @classmethod
-    def of(cls, columns: Sequence[Keys], *, alone: bool) -> _Grouping:
-        """Rows with a NULL are left out; `alone` says that all combinations differ."""
-        present = np.logical_and.reduce([column.present for column in columns])
-        order = np.flatnonzero(present)
-        words = [column.words[order] for column in columns]
-        if alone:
-            return cls(words, order, np.arange(len(order)))
-        sorting = np.lexsort(words)
-        words = [column[sorting] for column in words]
-        new = np.ones(len(sorting), dtype=np.bool_)
-        if len(sorting):
-            new[1:] = np.logical_or.reduce([column[1:] != column[:-1] for column in words])
-        starts = np.flatnonzero(new)
-        return cls([column[starts] for column in words], order[sorting], starts)
-
-    def add(self, values: Whole) -> Whole:
-        """Sums of values by combination."""
-        ordered = values[self.order]
-        check_magnitude(ordered)
-        return np.add.reduceat(ordered, self.starts) if len(self.starts) else ordered

@@ -24,10 +24,14 @@ SCALE = 8.0
 
 @dataclass(frozen=True, slots=True)
 class Histogram:
-    """Rows by buckets of whole-numbered keys; `edges` has the first key of each bucket."""
+    """Rows by buckets of whole-numbered keys; `edges` has the first key of each bucket.
+
+    `parts` has the rows of each fragment apart, if queries select some.
+    """
 
     edges: npt.NDArray[np.float64]
     rows: npt.NDArray[np.float64]
+    parts: Mapping[int, npt.NDArray[np.float64]] | None = None
 
     @classmethod
     def of(
@@ -35,6 +39,8 @@ class Histogram:
         keys: npt.NDArray[np.int64],
         counts: npt.NDArray[np.int64] | None = None,
         buckets: int = BUCKETS,
+        *,
+        fragments: npt.NDArray[np.int64] | None = None,
     ) -> Histogram:
         """Buckets of equal width between the least and the largest key."""
         if not len(keys):
@@ -43,8 +49,23 @@ class Histogram:
         steps = min(buckets, high - low)
         edges = np.floor(np.linspace(low, high, steps + 1))
         place = np.searchsorted(edges, keys, side="right") - 1
-        rows = np.bincount(place, weights=counts, minlength=steps)
-        return cls(edges, rows.astype(np.float64))
+        weights = np.ones(len(keys)) if counts is None else counts
+
+        def rows(some: npt.NDArray[np.bool_]) -> npt.NDArray[np.float64]:
+            found = np.bincount(place[some], weights=weights[some], minlength=steps)
+            return found.astype(np.float64)
+
+        parts = None
+        if fragments is not None:
+            parts = {int(part): rows(fragments == part) for part in np.unique(fragments)}
+        return cls(edges, rows(np.ones(len(keys), dtype=np.bool_)), parts)
+
+    def selected(self, selection: frozenset[int] | None) -> Histogram:
+        """The rows of some fragments; all rows, as a fair sample, if they are not known apart."""
+        if selection is None or self.parts is None:
+            return self
+        some = [rows for part, rows in self.parts.items() if part in selection]
+        return Histogram(self.edges, np.sum([np.zeros_like(self.rows), *some], axis=0))
 
     def frequencies(self, edges: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """The part of all rows that one key of each finer bucket has, if keys are spread evenly."""
@@ -64,7 +85,7 @@ def histogram_weights(
     """Weights as they would be if the attributes of a relation were independent.
 
     Then the second moment of an estimate is a product over joins. A join that seems empty weighs
-    as much as the heaviest that does not.
+    as much as the heaviest that does not. Only rows that a query selects are looked at.
     """
     found = {tree.name: _weight(tree, statistics) for tree in trees(queries)}
     heaviest = max((weight for weight in found.values() if math.isfinite(weight)), default=1.0)
@@ -78,15 +99,19 @@ def sketch_weights(plan: SharingPlan, sketches: Sketches) -> dict[str, float]:
     little is known does not starve the others.
     """
     found: dict[str, float] = {}
-    for query, copies in plan.copies.items():
-        values = samples(plan, sketches, query)
-        variance = float(values.var(ddof=1)) if copies > 1 else 0.0
-        if not variance:
-            found[query] = plan.weights[query]
-            continue
-        answer = abs(float(values.mean())) + 2 * math.sqrt(variance / copies)
-        found[query] = SCALE * variance / answer**2
+    for query in plan.copies:
+        weight = weight_of(samples(plan, sketches, query))
+        found[query] = plan.weights[query] if weight is None else weight
     return found
+
+
+def weight_of(values: npt.NDArray[np.float64]) -> float | None:
+    """A weight from samples of one query; None if they do not tell."""
+    variance = float(values.var(ddof=1)) if len(values) > 1 else 0.0
+    if not variance:
+        return None
+    answer = abs(float(values.mean())) + 2 * math.sqrt(variance / len(values))
+    return SCALE * variance / answer**2
 
 
 def _weight(tree: JoinTree, statistics: Mapping[str, Mapping[str, Histogram]]) -> float:
@@ -112,7 +137,7 @@ def _histogram(
     occurrence = tree.occurrences[slot[0]]
     attribute = occurrence.attributes[slot[1]]
     try:
-        return statistics[occurrence.relation][attribute]
+        return statistics[occurrence.relation][attribute].selected(occurrence.selection)
     except KeyError:
         raise GinghamError(
             f"no histogram of {occurrence.relation}.{attribute}",

@@ -1,0 +1,286 @@
+"""Streams that are joined: a batch comes, its sketches are logged, what they close is estimated.
+
+    batch -> plan -> sketches -> log entry | -> state -> estimates -> sink -> answered
+
+Up to the bar nothing has happened yet: a batch that dies there is read again from the source.
+From the bar on the entry decides: a batch that dies there is finished from the log.
+
+Sketches of two plans do not add up. So each plan answers the windows that start while it is the
+newest, and as long as some of them are open, rows are sketched under that plan, too. A query that
+comes while they are open reads the sketches of that plan, if they are what it needs.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from gingham.core import names
+from gingham.core.errors import CheckpointError, GinghamError
+from gingham.core.time import parse_duration
+from gingham.finals.estimates import SketchTable, no_sketches, window_starts
+from gingham.finals.windows import FOREVER, NEVER
+from gingham.optimizer.share_sketches import adopt
+from gingham.plan.sketches import BoundJoin, SketchPlan
+from gingham.runtime.clock import Marks, Timing
+from gingham.runtime.delivery import Delivery
+from gingham.runtime.sketch_log import SketchEntry, SketchLog, StoredEpoch
+from gingham.runtime.sketch_session import SketchSession
+from gingham.spark.alone import micros
+from gingham.spark.check import failed_job
+
+# So many entries are kept before they are replaced by a snapshot.
+ENTRIES = 20
+
+
+@dataclass
+class _Epoch:
+    """A plan, the windows that it answers, and their sketches so far."""
+
+    number: int
+    plan: SketchPlan
+    since: int  # its windows start here or later,
+    until: int  # and before this
+    tables: pa.Table  # sketches of what is no stream
+    parts: list[pa.Table] = field(default_factory=list[pa.Table])
+    # Queries that came later: their windows end after this.
+    adopted: dict[str, int] = field(default_factory=dict[str, int])
+
+    @property
+    def stored(self) -> StoredEpoch:
+        sharing = self.plan.sharing
+        texts = {query.name: query.query.text for query in self.plan.queries}
+        adopted = {name: (texts.pop(name), after) for name, after in self.adopted.items()}
+        return StoredEpoch(
+            self.number, self.since, texts, sharing.weights, sharing.fingerprint, adopted
+        )
+
+    def adopt(self, query: BoundJoin, after: int) -> bool:
+        """Let one more query read the sketches; False if it does already, or they do not serve."""
+        if any(query.name == known.name for known in self.plan.queries):
+            return False
+        plan = adopt(self.plan, query)
+        if plan is None:
+            return False
+        self.plan, self.adopted[query.name] = plan, after
+        return True
+
+    def sketches(self) -> SketchTable:
+        return SketchTable(pa.concat_tables([self.tables, *self.parts]), self.plan.sharing)
+
+
+class SketchLoop:
+    """The batches of all streams that are joined, one after the other."""
+
+    def __init__(
+        self,
+        session: SketchSession,
+        queries: Callable[[], Sequence[BoundJoin]],  # those that are registered at this moment
+        weights: dict[str, float],
+        log: SketchLog,
+        delivery: Delivery,
+    ) -> None:
+        self._session = session
+        self._queries = queries
+        self._weights = weights
+        self._log = log
+        self._delivery = delivery
+        self._epochs: list[_Epoch] = []
+        self._last = SketchEntry()
+        self._closed: dict[str, int] = {}  # by query: windows up to here are answered
+        self._snapshot = -1
+        self._lock = threading.Lock()
+        self.failed: dict[str, GinghamError] = {}  # why queries have no answer for some window
+        self.error: GinghamError | None = None  # what stopped the streams
+
+    def last_batch(self, stream: str) -> int:
+        """Spark's number of the last batch of a stream in the log; -1 if there is none."""
+        return self._last.batches.get(stream, -1)
+
+    def recover(self) -> None:
+        """Go on where the log ends; an entry whose answers were not delivered is finished."""
+        for stored, tables in self._log.epochs():
+            queries = [self._session.bind(sql, name) for name, sql in stored.queries.items()]
+            plan = self._session.plan(queries, stored.weights)
+            if plan.sharing.fingerprint != stored.fingerprint:
+                raise CheckpointError(
+                    "the sketches of the checkpoint are of another plan",
+                    "the budget, the metric, the seed or the relations are not what they were",
+                    "the same loom.sketch(...) as before, or a new checkpoint",
+                )
+            epoch = _Epoch(stored.number, plan, stored.since, FOREVER, tables)
+            for name, (sql, after) in stored.adopted.items():
+                epoch.adopt(self._session.bind(sql, name), after)
+            self._begin(epoch)
+        snapshot = self._log.newest_snapshot()
+        if snapshot is not None:
+            self._take(*snapshot)
+            self._snapshot = self._last.number
+        for entry, sketches in self._log.entries(after=self._last.number):
+            self._take(entry, sketches)
+        answered, self._closed = self._log.closed()
+        if self._last.number > answered:
+            self._answer()
+
+    def batch(self, stream: str, rows: DataFrame, number: int) -> None:
+        """What Spark calls with every micro-batch of a stream."""
+        with self._lock:
+            if number <= self.last_batch(stream):
+                return  # it is in the log already, and was finished
+            try:
+                self._step(stream, rows, number)
+            except GinghamError as error:
+                self.error = error
+                raise
+
+    def _step(self, stream: str, rows: DataFrame, number: int) -> None:
+        rows = rows.persist()
+        try:
+            self._plan()
+            time = self._session.source(stream).time or ""
+            latest = rows.select(F.max(F.expr(micros(rows, time)))).collect()[0][0]
+            sketches = [self._sketched(e.plan, {stream: rows}, e.number) for e in self._epochs]
+        finally:
+            rows.unpersist()
+        delay = parse_duration(self._session.source(stream).watermark or "0 seconds")
+        marks = self._last.marks.get(stream, Marks()).seen(
+            NEVER if latest is None else latest, delay
+        )
+        entry = self._last.next(stream, number, marks)
+        table = pa.concat_tables([_NOTHING, *sketches])
+        self._log.append(entry, table)
+        self._take(entry, table)
+        self._answer()
+        if entry.number - self._snapshot >= ENTRIES:
+            self._prune()
+
+    def _plan(self) -> None:
+        """A new epoch, if queries came or went; its windows start after all that was seen.
+
+        Windows that are open already are answered by older epochs, for new queries as well.
+        """
+        wanted = list(self._queries())
+        newest = self._epochs[-1] if self._epochs else None
+        texts = {query.name: query.query.text for query in wanted}
+        if not wanted or (newest is not None and newest.stored.queries == texts):
+            return
+        for epoch in self._epochs:
+            adopted = [query for query in wanted if epoch.adopt(query, self._watermark(query))]
+            if adopted:
+                self._log.write_epoch(epoch.stored, epoch.tables)
+        plan = self._session.plan(wanted, self._weights)
+        since = 1 + max((marks.latest for marks in self._last.marks.values()), default=NEVER)
+        sources = {one.relation: self._session.source(one.relation) for one in plan.passes}
+        tables = {name: source.rows for name, source in sources.items() if source.time is None}
+        number = 0 if newest is None else newest.number + 1
+        epoch = _Epoch(number, plan, since, FOREVER, self._sketched(plan, tables, number))
+        self._log.write_epoch(epoch.stored, epoch.tables)
+        self._begin(epoch)
+
+    def _begin(self, epoch: _Epoch) -> None:
+        if self._epochs:
+            self._epochs[-1].until = epoch.since
+        self._epochs.append(epoch)
+
+    def _sketched(self, plan: SketchPlan, rows: dict[str, DataFrame], epoch: int) -> pa.Table:
+        if not any(one.relation in rows for one in plan.passes):
+            return _NOTHING
+        try:
+            table = self._session.sketch(plan, rows)
+        except (PySparkException, Py4JError) as error:
+            raise failed_job(error) from error
+        tags = pa.array(np.full(table.num_rows, epoch, dtype=np.int64))
+        return table.append_column(names.EPOCH, tags).select(_NOTHING.column_names)
+
+    def _take(self, entry: SketchEntry, sketches: pa.Table) -> None:
+        """Put the sketches of an entry into the state of the epochs that made them."""
+        numbers = sketches[names.EPOCH].to_numpy()
+        for epoch in self._epochs:
+            own = sketches.filter(pa.array(numbers == epoch.number))
+            if own.num_rows:
+                epoch.parts.append(own)
+        self._last = entry
+
+    def _answer(self) -> None:
+        """Estimate and deliver all windows that the watermarks have passed."""
+        registered = {query.name: query.query.text for query in self._queries()}
+        answers: dict[str, list[pa.Table]] = {}
+        closed = dict(self._closed)
+        for epoch in self._epochs:
+            sketches = epoch.sketches()
+            for query in epoch.plan.queries:
+                mark = max(
+                    self._closed.get(query.name, NEVER), epoch.adopted.get(query.name, NEVER)
+                )
+                closes = self._watermark(query)
+                if registered.get(query.name) != query.query.text or closes <= mark:
+                    continue
+                closed[query.name] = closes
+                found = self._estimated(epoch, query, sketches, mark, closes)
+                if found is not None and found.num_rows:
+                    answers.setdefault(query.name, []).append(found)
+        joined = {name: pa.concat_tables(parts) for name, parts in answers.items()}
+        self._delivery.deliver(joined, self._last.number)
+        self._closed = closed
+        self._log.answer(self._last, closed)
+
+    def _estimated(
+        self, epoch: _Epoch, query: BoundJoin, sketches: SketchTable, closed: int, closes: int
+    ) -> pa.Table | None:
+        window = query.query.window
+        assert window is not None  # others are refused when streams are started
+        try:
+            starts = window_starts(query, sketches, epoch.plan.sliced)
+            assert starts is not None
+            ends = starts + window.range
+            own = (starts >= epoch.since) & (starts < epoch.until)
+            due = starts[own & (ends > closed) & (ends <= closes)]
+            found = self._session.estimate(query, epoch.plan, sketches, due)
+        except GinghamError as error:
+            self.failed[query.name] = error
+            return None
+        if found.weight is not None:
+            self._weights[query.name] = found.weight
+        return found.table
+
+    def _watermark(self, query: BoundJoin) -> int:
+        """How far all streams of a query have come."""
+        streams = {
+            relation
+            for relation in query.query.relations.values()
+            if self._session.source(relation).time is not None
+        }
+        return min(self._last.marks.get(stream, Marks()).watermark for stream in streams)
+
+    def _prune(self) -> None:
+        """Drop what no open window needs, and keep the rest in one file."""
+        for epoch in list(self._epochs):
+            floor = min(self._floor(query) for query in epoch.plan.queries)
+            if floor >= epoch.until:
+                self._epochs.remove(epoch)
+                self._log.forget_epoch(epoch.number)
+                continue
+            parts = SketchTable(pa.concat_tables([_NOTHING, *epoch.parts]), epoch.plan.sharing)
+            kept = parts.condensed(floor)
+            tags = pa.array(np.full(kept.num_rows, epoch.number, dtype=np.int64))
+            epoch.parts = [kept.append_column(names.EPOCH, tags).select(_NOTHING.column_names)]
+        table = pa.concat_tables([_NOTHING, *(part for e in self._epochs for part in e.parts)])
+        self._log.snapshot(self._last, table)
+        self._snapshot = self._last.number
+
+    def _floor(self, query: BoundJoin) -> int:
+        """Where the first window starts that is not answered."""
+        window = query.query.window
+        assert window is not None  # others are refused when streams are started
+        return Timing(0).floor(window, Marks(self._watermark(query)), NEVER)
+
+
+_NOTHING = no_sketches().append_column(names.EPOCH, pa.array([], pa.int64()))

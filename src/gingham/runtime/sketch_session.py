@@ -1,0 +1,122 @@
+"""What estimates are made with: relations, a budget, and Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+
+from gingham.algebra.sketches.space import Metric
+from gingham.finals.estimates import Estimated, SketchTable, Starts, estimated
+from gingham.logical.join_aggregate import Relation
+from gingham.optimizer.share_sketches import share_sketches
+from gingham.plan.sketches import BoundJoin, SketchPlan
+from gingham.plan.slices import Slices, sliced
+from gingham.spark.check import MakeSafe, Unsafe
+from gingham.spark.join_types import check_join
+from gingham.spark.run import first_instant
+from gingham.spark.session import is_ansi
+from gingham.spark.sketch_pass import SketchPasses
+from gingham.spark.types import Types
+from gingham.sql.join_aggregates import parse_join_aggregate
+from gingham.sql.safe import CannotBeMadeSafe, calls_user_function, safe
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The rows of a relation; those of a stream have an event time."""
+
+    name: str
+    rows: DataFrame
+    time: str | None = None
+    watermark: str | None = None  # how late rows may come
+
+    @property
+    def relation(self) -> Relation:
+        fields = self.rows.schema.fields
+        return Relation(self.name, {f.name: f.dataType.simpleString() for f in fields}, self.time)
+
+
+@dataclass(frozen=True)
+class SketchSession:
+    """Relations by their names in lower case, and how much memory their sketches may take."""
+
+    spark: SparkSession
+    sources: Callable[[], Mapping[str, Source]]
+    budget: int
+    metric: Metric
+    seed: int
+    confidence: float
+    _types: dict[str, Types] = field(default_factory=dict[str, Types])
+    _passes: SketchPasses = field(default_factory=SketchPasses)
+
+    def source(self, relation: str) -> Source:
+        return self.sources()[relation.lower()]
+
+    def bind(self, sql: str, name: str) -> BoundJoin:
+        """The query with types, or the reason why it is refused."""
+        sources = self.sources()
+        catalog = {key: source.relation for key, source in sources.items()}
+        query = parse_join_aggregate(sql, name, catalog)
+        types: dict[str, Types] = {}
+        make_safe: dict[str, MakeSafe] = {}
+        for alias, relation in query.relations.items():
+            key = relation.lower()
+            types[alias] = self._types.setdefault(key, Types(sources[key].rows))
+            make_safe[alias] = self._make_safe(catalog[key])
+        bound = check_join(query, types, make_safe)
+        read = [selection.sql for selection in query.selections.values()]
+        read += [*query.measures.values(), *(sql for _, a, _, b in query.joins for sql in (a, b))]
+        return replace(bound, fragile=bound.fragile or any(map(calls_user_function, read)))
+
+    def _make_safe(self, relation: Relation) -> MakeSafe:
+        ansi = is_ansi(self.spark)
+
+        def make_safe(expression: str) -> tuple[str, str | None]:
+            try:
+                found = safe(expression, relation.columns, ansi=ansi)
+            except CannotBeMadeSafe as error:
+                raise Unsafe from error
+            return found.sql, found.raises
+
+        return make_safe
+
+    def plan(self, queries: Sequence[BoundJoin], weights: Mapping[str, float]) -> SketchPlan:
+        """Sketches for these queries within the budget."""
+        return share_sketches(
+            queries,
+            {source.name: source.time for source in self.sources().values()},
+            budget=self.budget,
+            metric=self.metric,
+            weights=weights,
+            seed=self.seed,
+        )
+
+    def sketch(self, plan: SketchPlan, rows: Mapping[str, DataFrame]) -> pa.Table:
+        """The sketches of some relations, from these rows of them."""
+        passes = [one for one in plan.passes if one.relation in rows]
+        times = {one.relation: self.source(one.relation).time for one in passes}
+        slices = self._slices(plan, rows, times)
+        return self._passes.sketch(plan.sharing, passes, rows, times, slices)
+
+    def _slices(
+        self, plan: SketchPlan, rows: Mapping[str, DataFrame], times: Mapping[str, str | None]
+    ) -> Slices | None:
+        timed = {name: time for name, time in times.items() if time is not None}
+        if not plan.edges or not timed:
+            return None
+        name, time = next(iter(timed.items()))
+        return sliced({0: plan.edges}, lambda: (first_instant(rows[name], time), None))[0]
+
+    def estimate(
+        self, query: BoundJoin, plan: SketchPlan, sketches: SketchTable, starts: Starts
+    ) -> Estimated:
+        """What a query answers, for windows that start here."""
+        bounds = pa.timestamp("us", "UTC")
+        for relation in query.query.relations.values():
+            source = self.source(relation)
+            if source.time and source.relation.columns[source.time] == "timestamp_ntz":
+                bounds = pa.timestamp("us")
+        return estimated(query, sketches, plan.sliced, starts, self.confidence, bounds)

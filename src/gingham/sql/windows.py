@@ -1,0 +1,66 @@
+"""Windows as queries write them: `window(ts, range, slide, offset)`."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from gingham.core import names
+from gingham.core.errors import QueryError
+from gingham.core.time import parse_duration
+from gingham.logical.window import Window
+from gingham.sql.scope import column
+from gingham.sql.text import WINDOW_CALL, write
+
+
+def read_window(call: exp.Expr, time: str) -> Window:
+    """The window that a call asks for; `time` is the event time, for examples of what to write."""
+    lengths = call.expressions[1:]
+    if not lengths or len(lengths) > 3:
+        raise QueryError(
+            f"window with {len(lengths)} lengths",
+            "a window has a range, a slide and an offset",
+            f"window({time}, '10 minutes'[, '5 minutes'[, '1 minute']])",
+        )
+    micros = [parse_duration(_duration_text(n)) for n in lengths]
+    range_, slide = micros[0], micros[1] if len(micros) > 1 else micros[0]
+    window = Window.starting_at(range_, slide, micros[2] if len(micros) > 2 else 0)
+    if slide > range_:
+        raise QueryError(
+            "a window whose slide is longer than its range",
+            "Spark's window(...) does not allow rows that belong to no window",
+            "[RANGE r SLIDE s] after the stream's name, which does",
+        )
+    return window
+
+
+def is_window(node: exp.Expr) -> bool:
+    """True for `window(...)`."""
+    return isinstance(node, exp.Anonymous) and node.name == WINDOW_CALL
+
+
+def window_bound(node: exp.Expr) -> exp.Expr | None:
+    """What `window.start`, `window.end` and `window` are in a SELECT; None for anything else."""
+    start, end = column(names.WINDOW_START), column(names.WINDOW_END)
+    if isinstance(node, exp.Column) and node.table.lower() == "window":
+        return {"start": start, "end": end}.get(node.name.lower())
+    if is_window(node) or (isinstance(node, exp.Column) and node.name.lower() == "window"):
+        pairs = [exp.Literal.string("start"), start, exp.Literal.string("end"), end]
+        return exp.Anonymous(this="named_struct", expressions=pairs)
+    return None
+
+
+def two_windows() -> QueryError:
+    """The error of a query with a second window."""
+    return QueryError("two windows", "a query has one window", "two queries, one for each window")
+
+
+def _duration_text(node: exp.Expr) -> str:
+    if isinstance(node, exp.Literal):
+        return node.name
+    if isinstance(node, exp.Interval):
+        return write(node).lower().replace("'", "")
+    raise QueryError(
+        f"{write(node)} as the length of a window",
+        "lengths must be known when the query is added",
+        "a literal, for example '10 minutes'",
+    )

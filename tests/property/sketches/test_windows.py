@@ -1,0 +1,77 @@
+"""Sketches of slices, in however many parts they come, add up to windows."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gingham.algebra.sketches import plan_sharing
+from gingham.core.errors import AnswerError
+from gingham.finals.estimates import SketchTable, no_sketches, packed
+from gingham.logical.window import Window
+
+PLAN = plan_sharing({"q": [("r", "a", "s", "a")]}, budget=6)
+COUNTERS = st.integers(-(2**58), 2**58) | st.integers(-9, 9)
+PARTS = st.lists(
+    st.tuples(
+        st.integers(0, 1),
+        st.none() | st.integers(-20, 40),
+        st.lists(COUNTERS, min_size=3, max_size=3),
+    ),
+    max_size=12,
+)
+WINDOWS = st.tuples(st.integers(1, 9), st.integers(1, 9), st.integers(0, 8))
+
+
+def _table(parts):
+    batches = [
+        packed(vertex, pa.array([instant], pa.int64()), np.array([counters], dtype=np.int64))
+        for vertex, instant, counters in parts
+    ]
+    return SketchTable(
+        pa.concat_tables([no_sketches(), *(pa.Table.from_batches([b]) for b in batches)]), PLAN
+    )
+
+
+def _sum(rows):
+    return [sum(column) for column in zip(*rows, strict=True)] if rows else [0, 0, 0]
+
+
+@given(PARTS, WINDOWS)
+def test_a_window_is_the_sum_of_what_lies_in_it(parts, lengths):
+    window = Window(lengths[0], lengths[1], lengths[2] % lengths[1])
+    starts = window.starts_meeting(-25, 45)
+    table = _table(parts)
+    for vertex in (0, 1):
+        own = [(instant, counters) for v, instant, counters in parts if v == vertex]
+        found = table.of(vertex).windows(starts, window).tolist()
+        expected = [
+            _sum([c for i, c in own if i is not None and start <= i < start + window.range])
+            for start in starts.tolist()
+        ]
+        assert found == expected
+        assert table.of(vertex).total().tolist() == [_sum([c for _, c in own])]
+
+
+@given(PARTS, st.integers(-25, 45))
+def test_parts_that_were_added_up_say_the_same(parts, since):
+    table = _table(parts)
+    once = SketchTable(table.condensed(since), PLAN)
+    for vertex in (0, 1):
+        kept = table.of(vertex).instants >= since
+        assert once.of(vertex).instants.tolist() == table.of(vertex).instants[kept].tolist()
+        assert once.of(vertex).counters.tolist() == table.of(vertex).counters[kept].tolist()
+
+
+def test_what_does_not_fit_64_bits_is_refused():
+    large = [2**62, 0, -(2**62)]
+    with pytest.raises(AnswerError, match="overflows"):
+        _table([(0, 5, large), (0, 5, large)]).of(0)
+    apart = _table([(0, 5, large), (0, 6, large)]).of(0)
+    starts = np.array([5, 6])
+    assert apart.windows(starts, Window(1, 1)).tolist() == [large, large]
+    with pytest.raises(AnswerError, match="overflows"):
+        apart.windows(starts, Window(2, 1))
+    with pytest.raises(AnswerError, match="overflows"):
+        apart.total()

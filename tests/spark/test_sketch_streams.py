@@ -1,0 +1,227 @@
+"""Joined streams: estimates are those of the batch run, each window once, whatever breaks."""
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import SparkSession
+
+from gingham import (
+    CatalogError,
+    CheckpointError,
+    Estimator,
+    Loom,
+    QueryError,
+    RunningSketches,
+)
+from gingham.runtime import sketch_loop
+from gingham.runtime.files import Files
+from gingham.testing.replay import random_trades, replayed, write_batches
+
+QUERIES = {
+    "pairs": """SELECT count(*) FROM trades t, quotes q WHERE t.symbol = q.symbol
+        GROUP BY window(ts, '10 seconds')""",
+    "volume": """SELECT sum(t.vol) FROM trades t, quotes q, listing l
+        WHERE t.symbol = q.symbol AND q.symbol = l.symbol AND q.vol > 5
+        GROUP BY window(ts, '20 seconds', '10 seconds')""",
+}
+LATER = """SELECT count(*) FROM trades a, trades b WHERE a.vol = b.vol
+    GROUP BY window(ts, '10 seconds')"""
+# The same join as that of "pairs": its sketches serve it.
+TWIN = """SELECT count(*) FROM quotes, trades WHERE trades.symbol = quotes.symbol
+    GROUP BY window(ts, '10 seconds')"""
+BATCHES = 5
+
+
+@pytest.fixture
+def batches(tmp_path: Path) -> dict[str, list[pa.Table]]:
+    rng = np.random.default_rng(5)
+    made = {name: random_trades(rng, BATCHES, 60) for name in ("trades", "quotes")}
+    for name, tables in made.items():
+        write_batches(tmp_path / name, tables)
+    return made
+
+
+def _sketches(spark: SparkSession, frames, *, budget: int = 300) -> Estimator:
+    loom = Loom(spark)
+    for name, rows in frames.items():
+        loom.stream(name, rows, time="ts", watermark="4 seconds")
+    listing = spark.createDataFrame([("A", 1), ("B", 2), (None, 3)], "symbol string, n int")
+    loom.table("listing", listing, key="symbol")
+    sketches = loom.sketch(budget=budget)
+    for name, sql in QUERIES.items():
+        sketches.add(sql, name=name)
+    return sketches
+
+
+def _streaming(spark: SparkSession, folder: Path) -> Estimator:
+    return _sketches(spark, {n: replayed(spark, folder / n) for n in ("trades", "quotes")})
+
+
+def _expected(spark: SparkSession, batches, name: str) -> list[dict]:
+    """The answers of the batch run, up to where both streams have come."""
+    whole = {n: pa.concat_tables(tables) for n, tables in batches.items()}
+    latest = [max(t["ts"].cast(pa.int64()).to_pylist()) for t in whole.values()]
+    frames = {n: spark.createDataFrame(table) for n, table in whole.items()}
+    answer = _sketches(spark, frames).run().arrow(name)
+    ends = answer["window_end"].cast(pa.int64()).to_numpy()
+    return _rows(answer.filter(pa.array(ends <= min(latest) - 4_000_000)))
+
+
+def _rows(table: pa.Table) -> list[dict]:
+    table = table.set_column(0, "window_start", table["window_start"].cast(pa.int64()))
+    table = table.set_column(1, "window_end", table["window_end"].cast(pa.int64()))
+    return table.sort_by("window_start").to_pylist()
+
+
+def _read(folder: Path, name: str) -> list[dict]:
+    return _rows(pa.concat_tables([pq.read_table(f) for f in sorted((folder / name).iterdir())]))
+
+
+def test_a_stream_estimates_what_the_batch_run_estimates(
+    spark: SparkSession, tmp_path: Path, batches, monkeypatch
+):
+    monkeypatch.setattr(sketch_loop, "ENTRIES", 5)  # snapshots often
+    sketches = _streaming(spark, tmp_path)
+    running = sketches.start(checkpoint=str(tmp_path / "state"), sink="memory")
+    running.process_all_available()
+    running.stop()
+    assert not running.failed()
+    for name in QUERIES:
+        found = _rows(running.arrow(name))
+        assert len(found) >= 2
+        assert found == _expected(spark, batches, name)
+
+
+class _DiedError(Exception):
+    """A write that never happens."""
+
+
+@contextmanager
+def _dying(kind: str, nth: int) -> Generator[None]:
+    """Fail at the nth write of a kind, and at every write after it."""
+    opened, seen = Files.opened, [0]
+
+    @contextmanager
+    def counted(self: Files, name: str) -> Generator[pa.NativeFile]:
+        seen[0] += Path(self.root).name == kind or seen[0] >= nth
+        if seen[0] >= nth:
+            raise _DiedError
+        with opened(self, name) as stream:
+            yield stream
+
+    Files.opened = counted
+    try:
+        yield
+    finally:
+        Files.opened = opened
+
+
+@pytest.mark.parametrize(
+    ("kind", "nth"),
+    [("epochs", 1), ("log", 3), ("answered", 4), ("snapshot", 1), ("pairs", 1)],
+)
+def test_whatever_dies_each_window_is_answered_once(
+    spark: SparkSession, tmp_path: Path, batches, monkeypatch, kind: str, nth: int
+):
+    monkeypatch.setattr(sketch_loop, "ENTRIES", 4)
+    state, sink = str(tmp_path / "state"), str(tmp_path / "answers")
+    with _dying(kind, nth):
+        running = _streaming(spark, tmp_path).start(checkpoint=state, sink=sink)
+        with pytest.raises(Exception):  # noqa: B017, PT011  (whatever Spark makes of it)
+            running.process_all_available()
+        running.stop()
+    running = _streaming(spark, tmp_path).start(checkpoint=state, sink=sink)
+    running.process_all_available()
+    running.stop()
+    for name in QUERIES:
+        assert _read(tmp_path / "answers", name) == _expected(spark, batches, name)
+
+
+def test_queries_come_and_go_while_streams_run(spark: SparkSession, tmp_path: Path, batches):
+    sketches = _streaming(spark, tmp_path)
+    running = sketches.start(checkpoint=str(tmp_path / "state"), sink="memory")
+    running.process_all_available()
+    seen = max(t["ts"].cast(pa.int64()).to_pylist()[-1] for t in batches["trades"])
+    sketches.add(LATER, name="later")
+    sketches.add(TWIN, name="twin")
+    sketches.remove("volume")
+    before = {name: len(_rows(running.arrow(name))) for name in QUERIES}
+    _write_more(tmp_path, batches, 6)
+    running.process_all_available()
+    running.stop()
+    later = _rows(running.arrow("later"))
+    assert len(later) >= 2
+    assert all(row["window_start"] > seen - 4_000_000 for row in later)
+    assert len(_rows(running.arrow("volume"))) == before["volume"]
+    # The windows of a query that stays are all there, across the change of plan.
+    expected = _expected(spark, batches, "pairs")
+    found = _rows(running.arrow("pairs"))
+    bounds = [[(r["window_start"], r["window_end"]) for r in rows] for rows in (found, expected)]
+    assert bounds[0] == bounds[1]
+    # And the plan of before answers its windows as if nothing had changed.
+    assert found[:2] == expected[:2]
+    # A new query that finds all its sketches answers every window that was open.
+    twin = _rows(running.arrow("twin"))
+    assert twin == found[before["pairs"] :]
+    assert twin[0]["window_start"] < seen < later[0]["window_start"]
+
+
+def _write_more(folder: Path, batches: dict[str, list[pa.Table]], count: int) -> None:
+    """Further batches, later than those that are there."""
+    rng = np.random.default_rng(6)
+    for name, tables in batches.items():
+        for table in random_trades(rng, len(tables) + count, 60)[len(tables) :]:
+            write_batches(folder / name, [table], first=len(tables))
+            tables.append(table)
+
+
+def test_a_new_query_goes_on_with_the_sketches_of_others_after_a_restart(
+    spark: SparkSession, tmp_path: Path, batches
+):
+    def start(sketches: Estimator) -> RunningSketches:
+        return sketches.start(checkpoint=str(tmp_path / "state"), sink=str(tmp_path / "answers"))
+
+    sketches = _streaming(spark, tmp_path)
+    running = start(sketches)
+    running.process_all_available()
+    seen = max(batches["trades"][-1]["ts"].cast(pa.int64()).to_pylist())
+    sketches.add(TWIN, name="twin")
+    _write_more(tmp_path, batches, 1)
+    running.process_all_available()
+    running.stop()
+    assert not (tmp_path / "answers" / "twin").exists()
+    sketches = _streaming(spark, tmp_path)
+    sketches.add(TWIN, name="twin")
+    running = start(sketches)
+    _write_more(tmp_path, batches, 3)
+    running.process_all_available()
+    running.stop()
+    twin, pairs = (_read(tmp_path / "answers", name) for name in ("twin", "pairs"))
+    assert twin == pairs[-len(twin) :]
+    assert twin[0]["window_start"] < seen
+
+
+def test_a_checkpoint_of_another_budget_is_refused(spark: SparkSession, tmp_path: Path, batches):
+    state = str(tmp_path / "state")
+    running = _streaming(spark, tmp_path).start(checkpoint=state, sink="memory")
+    running.process_all_available()
+    running.stop()
+    frames = {n: replayed(spark, tmp_path / n) for n in batches}
+    with pytest.raises(CheckpointError, match="of another plan"):
+        _sketches(spark, frames, budget=200).start(checkpoint=state, sink="memory")
+
+
+def test_what_cannot_be_streamed_is_refused(spark: SparkSession, tmp_path: Path, batches):
+    state = str(tmp_path / "state")
+    sketches = _streaming(spark, tmp_path)
+    sketches.add("SELECT count(*) FROM trades t, quotes q WHERE t.vol = q.vol", name="endless")
+    with pytest.raises(QueryError, match="'endless': no window"):
+        sketches.start(checkpoint=state, sink="memory")
+    static = _sketches(spark, {n: spark.createDataFrame(t[0]) for n, t in batches.items()})
+    with pytest.raises(CatalogError, match="trades is a static DataFrame"):
+        static.start(checkpoint=state, sink="memory")
