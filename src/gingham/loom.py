@@ -383,12 +383,6 @@ class Loom:
                 reduced=self._reduced[stream],
             )
         except (PySparkException, Py4JError) as error:
-            if self._reduced.pop(stream, None) is not None:
-                # A record whose sum overflows brings down queries that never read it.
-                again = self._run_stream(stream, queries, replace(options, fragments=False))
-                notice = f"{stream}: sent as shards, for with records {failed_job(error).why}"
-                again.statistics = replace(again.statistics, fragments=(notice,))
-                return again
             fragile = [q for q in queries if q.fragile]
             if not fragile:
                 raise failed_job(error) from error
