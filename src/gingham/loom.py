@@ -370,8 +370,8 @@ class Loom:
         enriched = self._lookups.enrich(source.rows, plan.joins, plan.columns)
         cells = Cells()
         try:
-            self._reduced[stream] = choose(plan, enriched, self._cost, options.fragments)
-            return run(
+            reduced = choose(plan, enriched, self._cost, cells, options.fragments)
+            answers = run(
                 self.spark,
                 plan,
                 enriched,
@@ -379,8 +379,8 @@ class Loom:
                 lambda: source.instant,
                 most_on_driver=options.most_on_driver,
                 cells=cells,
-                folds=fold(plan.forest, cells),
-                reduced=self._reduced[stream],
+                folds=fold(plan.forest, cells) if reduced is None else {},
+                reduced=reduced,
             )
         except (PySparkException, Py4JError) as error:
             fragile = [q for q in queries if q.fragile]
@@ -391,6 +391,8 @@ class Loom:
             apart = {q.name: (q.query, self._slots_alone(q.query)) for q in fragile}
             rest = [self._run_stream(stream, sturdy, options)] if sturdy else []
             return Answers.combined(self.spark, [*rest, Answers.apart(self.spark, apart)])
+        self._reduced[stream] = reduced
+        return answers
 
     def _load(self, source: _Source, queries: Sequence[BoundQuery]) -> Load:
         """What is known of the rows; they are looked at once, if it may matter."""
