@@ -392,8 +392,8 @@ class Loom:
         enriched = self._lookups.enrich(source.rows, plan.joins, plan.columns)
         cells = Cells()
         try:
-            self._reduced[stream] = choose(plan, enriched, self._cost, options.fragments)
-            return run(
+            reduced = choose(plan, enriched, self._cost, cells, options.fragments)
+            answers = run(
                 self.spark,
                 plan,
                 enriched,
@@ -401,16 +401,10 @@ class Loom:
                 lambda: source.instant,
                 most_on_driver=options.most_on_driver,
                 cells=cells,
-                folds=fold(plan.forest, cells),
-                reduced=self._reduced[stream],
+                folds=fold(plan.forest, cells) if reduced is None else {},
+                reduced=reduced,
             )
         except (PySparkException, Py4JError) as error:
-            if self._reduced.pop(stream, None) is not None:
-                # A record whose sum overflows brings down queries that never read it.
-                again = self._run_stream(stream, queries, replace(options, fragments=False))
-                notice = f"{stream}: sent as shards, for with records {failed_job(error).why}"
-                again.statistics = replace(again.statistics, fragments=(notice,))
-                return again
             fragile = [q for q in queries if q.fragile]
             if not fragile:
                 raise failed_job(error) from error
@@ -419,6 +413,8 @@ class Loom:
             apart = {q.name: (q.query, self._slots_alone(q.query)) for q in fragile}
             rest = [self._run_stream(stream, sturdy, options)] if sturdy else []
             return Answers.combined(self.spark, [*rest, Answers.apart(self.spark, apart)])
+        self._reduced[stream] = reduced
+        return answers
 
     def _load(self, source: _Source, queries: Sequence[BoundQuery]) -> Load:
         """What is known of the rows; they are looked at once, if it may matter."""

@@ -1,6 +1,6 @@
 """What is sent between partitions, and what comes out of it."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 
@@ -119,7 +119,8 @@ def test_long_integers_and_decimals_stay_exact(spark: SparkSession):
         assert answers.arrow(name).to_pylist() == loom.alone(name).toArrow().to_pylist()
 
 
-def test_a_record_that_overflows_takes_nobody_down(spark: SparkSession):
+@pytest.mark.parametrize("fragments", [True, False])
+def test_a_sum_that_overflows_takes_nobody_down(spark: SparkSession, *, fragments: bool):
     most = Decimal(10**38 - 1)
     rows = spark.createDataFrame(
         [(NOON, part, most) for part in range(2)], "ts timestamp, part int, d decimal(38,0)"
@@ -127,10 +128,27 @@ def test_a_record_that_overflows_takes_nobody_down(spark: SparkSession):
     loom = Loom(spark).stream("s", rows, time="ts")
     loom.add(f"SELECT sum(d) AS d FROM s WHERE part IN (0, 1) {WINDOW}", name="both")
     loom.add(f"SELECT max(part) AS d FROM s {WINDOW}", name="other")
-    answers = loom.run(fragments=True)
+    answers = loom.run(fragments=fragments)
     assert answers.arrow("other")["d"].to_pylist() == [1]
     assert set(answers.failed()) == {"both"}
-    assert "sent as shards" in answers.statistics.fragments[0]
+
+
+def test_a_sum_that_overflows_in_one_shard_is_no_smaller_sum(spark: SparkSession):
+    most = Decimal(10**38 - 1)
+    rows = spark.createDataFrame(
+        [(NOON, most), (NOON, most), (NOON + timedelta(seconds=30), Decimal(1))],
+        "ts timestamp, d decimal(38,0)",
+    )
+    spark.conf.set("spark.sql.ansi.enabled", "false")
+    try:
+        loom = Loom(spark).stream("s", rows, time="ts")
+        loom.add("SELECT sum(d) AS d FROM s GROUP BY window(ts, '1 minute')", name="long")
+        loom.add(f"SELECT sum(d) AS d FROM s {WINDOW}", name="short")
+        answers = loom.run()
+        assert answers.arrow("long")["d"].to_pylist() == [None]
+        assert answers.arrow("short")["d"].to_pylist() == [None, Decimal(1)]
+    finally:
+        spark.conf.unset("spark.sql.ansi.enabled")
 
 
 def test_a_wish_that_is_none_is_refused(packets: Loom):

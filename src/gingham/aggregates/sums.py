@@ -35,13 +35,33 @@ class _AddBigints(Elementwise):
         return [stored(h.astype(np.int64), seen, t) for h, t in zip(halves, types, strict=True)]
 
 
+# A sum that fits into no decimal; whatever is added to it fits into none either.
+_BEYOND = 10**100
+_LARGEST = 10**38
+
+
 @dataclass(frozen=True, slots=True)
 class _AddLongDecimals(Elementwise):
-    """A sum that may not fit into a decimal: then it is NULL, and NULL cannot be subtracted."""
+    """A sum that may not fit into a decimal: then it is NULL, though there were values.
+
+    It stays beyond all decimals whatever is added, and nothing can be subtracted from it.
+    """
 
     @property
     def capability(self) -> Capability:
         return "general"
+
+    def load(self, columns: list[pa.Array]) -> State:
+        values, fits = to_numpy(columns[0], 0)
+        seen, _ = to_numpy(columns[1], identity=False)
+        values[seen & ~fits] = _BEYOND
+        return State((values, seen))
+
+    def store(self, state: State, types: list[pa.DataType]) -> list[pa.Array]:
+        values, seen = state.arrays
+        fits = np.array([abs(v) < _LARGEST for v in values], dtype=bool)
+        shown = np.where(fits, values, 0)
+        return [stored(shown, seen & fits, types[0]), pa.array(seen).cast(types[1])]
 
 
 ADD_BIGINTS = _AddBigints(np.add, 0)
@@ -116,8 +136,12 @@ def summed(aggregate: Aggregate) -> Partial:
             (f"sum(shiftright({argument}, 32))", f"sum({argument} & 4294967295L)"), ADD_BIGINTS
         )
     if kind.startswith("decimal"):
-        fits = _precision(kind) <= _LONG_DECIMAL
-        return Partial((f"sum({argument})",), ADD_DECIMALS if fits else ADD_LONG_DECIMALS)
+        if _precision(kind) <= _LONG_DECIMAL:
+            return Partial((f"sum({argument})",), ADD_DECIMALS)
+        # In ANSI mode a sum that overflows would bring down all queries, not only its own.
+        return Partial(
+            (f"try_sum({argument})", f"bool_or({argument} IS NOT NULL)"), ADD_LONG_DECIMALS
+        )
     raise QueryError(
         f"{aggregate.call.sql} cannot be shared",
         f"a sum over {kind} has no exact partial result here",

@@ -8,7 +8,6 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from random import Random
 
-import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
@@ -19,9 +18,7 @@ from gingham.bench.targets import Target
 from gingham.finals.answer import Cells
 from gingham.loom import Loom
 from gingham.optimizer.cost import Cost
-from gingham.optimizer.decompose import reduce_forest
 from gingham.runtime.fragments import choose
-from gingham.spark.run import run
 
 PARTITIONS = 8
 QUERIES, FEW_QUERIES, BASES = 200, 40, 24
@@ -54,9 +51,9 @@ def on_spark(spark: SparkSession, rows: int, *, quick: bool) -> Section:
         source, loom = make(spark, rows, FEW_QUERIES if quick else QUERIES)
         for name in loom.queries[:5]:
             loom.alone(name).toArrow()  # to warm up
-        found = _measure(spark, make.__name__, _ways(loom, source))
+        found = _measure(spark, make.__name__, _ways(loom))
         reduced, seeing = shuffled(
-            spark, partial(choose, loom.plan(), source, Cost(), fragments=True)
+            spark, partial(choose, loom.plan(), source, Cost(), Cells(), fragments=True)
         )
         assert reduced is not None
         source.unpersist()
@@ -130,20 +127,13 @@ def _same(one: pa.Table, other: pa.Table) -> bool:
     return one.cast(other.schema).sort_by(order).equals(other.sort_by(order))
 
 
-def _ways(loom: Loom, source: DataFrame) -> dict[str, Callable[[], Answers]]:
-    plan = loom.plan()
-
+def _ways(loom: Loom) -> dict[str, Callable[[], Answers]]:
     def named(answers: gingham.Answers) -> Answers:
         return {name: answers.arrow(name) for name in loom.queries}
 
-    def as_they_are() -> Answers:
-        reduced = reduce_forest(plan.forest, np.zeros(0, dtype=np.int64), Cells())
-        return named(run(loom.spark, plan, source, TIME, lambda: 0, reduced=reduced))
-
     return {
         ALONE: lambda: {name: loom.alone(name).toArrow() for name in loom.queries},
-        "shards": lambda: named(loom.run(fragments=False)),
-        "fragments as they are": as_they_are,
+        "fragments": lambda: named(loom.run()),
         "records": lambda: named(loom.run(fragments=True)),
     }
 

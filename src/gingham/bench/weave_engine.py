@@ -7,7 +7,6 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
-from math import inf
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
@@ -44,8 +43,8 @@ class Tried:
 
     @property
     def best(self) -> float:
-        """The quickest run; endless if there was none, since it would take too long."""
-        return min(self.seconds, default=inf)
+        """The quickest run."""
+        return min(self.seconds)
 
 
 def try_on_engine(
@@ -148,10 +147,11 @@ def _by_windows_alone(windows: Mapping[str, Window], rate: float) -> dict[str, i
 
 
 def engine_targets(tried: list[Tried]) -> list[Target]:
-    """What was promised of weaving on the engine."""
+    """What was promised of weaving on the engine; of plans that were not run it says nothing."""
     of: dict[str, dict[str, Tried]] = {}
     for one in tried:
-        of.setdefault(one.workload, {})[one.way] = one
+        if one.seconds:
+            of.setdefault(one.workload, {})[one.way] = one
     targets: list[Target] = []
     mixed = of.get("alerts and reports", {})
     if {_WOVEN, _ONE, _NONE} <= mixed.keys():

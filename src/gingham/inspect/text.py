@@ -6,17 +6,17 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 
 import numpy as np
-import numpy.typing as npt
 
 from gingham.core.time import format_duration
 from gingham.logical.predicate import Axis
 from gingham.plan.forest import Forest, Grid, Plan
+from gingham.plan.layout import Index
 from gingham.plan.slices import periodic
 
 _LISTED = 6
 
 
-Folds = Mapping[int, npt.NDArray[np.int64]]
+Folds = Mapping[int, Index]
 
 
 def explain(plan: Plan, folds: Folds | None = None) -> str:

@@ -24,7 +24,9 @@ Fragments = bool | Literal["auto"]
 _JOB = 0.3
 
 
-def choose(plan: Plan, enriched: DataFrame, cost: Cost, fragments: Fragments) -> Reduced | None:
+def choose(
+    plan: Plan, enriched: DataFrame, cost: Cost, cells: Cells, fragments: Fragments
+) -> Reduced | None:
     """Records for the fragments of a plan: if wanted, or if that is expected to save something.
 
     Which fragments there are is seen in a pass over the columns that conditions look at.
@@ -37,7 +39,6 @@ def choose(plan: Plan, enriched: DataFrame, cost: Cost, fragments: Fragments) ->
         )
     if fragments is False or (fragments == "auto" and not _promising(plan, cost)):
         return None
-    cells = Cells()
     seen = met(enriched, plan.forest, fold(plan.forest, cells))
     reduced = reduce_forest(plan.forest, seen, cells)
     if fragments == "auto" and not _cheaper(plan, reduced, seen, cost):

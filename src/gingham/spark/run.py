@@ -37,8 +37,8 @@ def run(
     around: Callable[[], int],
     *,
     most_on_driver: int = MOST_SHARDS_ON_DRIVER,
-    cells: Cells | None = None,
-    folds: Mapping[int, Index] | None = None,
+    cells: Cells,
+    folds: Mapping[int, Index],
     reduced: Reduced | None = None,
 ) -> Answers:
     """Answer all queries of a plan from one pass over the rows.
@@ -69,7 +69,7 @@ def run(
         table = made.where(f"NOT {away}").toArrow()
     watch.lap("shards")
     here = [q for q in forest.queries if forest.grid_of(q) not in far]
-    slots: dict[str, Slots] = dict(answers_here(here, read.table(table, slices), cells or Cells()))
+    slots: dict[str, Slots] = dict(answers_here(here, read.table(table, slices), cells))
     for query in forest.queries:
         grid = forest.grid_of(query)
         if grid in far:
