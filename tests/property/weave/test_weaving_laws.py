@@ -86,6 +86,13 @@ def test_the_scalable_weaver_is_never_costlier_than_weave_share(seeds):
         assert weave(windows, rate=rate).cost <= share.cost * (1 + 1e-9), seed
 
 
+@pytest.mark.parametrize("seed", [1, 20])
+def test_more_trees_than_the_weaver_keeps_partners_of_give_the_plan_of_weave_share(seed):
+    windows = zipf_windows(80, range(1, 200), skew=0.3, overlap=10, fragments=True, seed=seed)
+    share = weave(windows, rate=50.0, method="weave_share")
+    assert weave(windows, rate=50.0).cost == pytest.approx(share.cost)
+
+
 @pytest.mark.parametrize(("rate", "n"), [(200, 5), (300, 10), (400, 15)])
 def test_plans_are_within_three_percent_of_the_best_at_the_published_sizes(rate, n):
     for seed in range(5):

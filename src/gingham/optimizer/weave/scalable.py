@@ -11,6 +11,7 @@ from __future__ import annotations
 import heapq
 import time
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -141,7 +142,11 @@ class Weaver:
             if i % 64 == 0 and time.monotonic() > until:
                 return False
         enough = len(self._rows) // 2 if len(self._rows) > _SMALL else 0
-        while heap:
+        for looks in count(1):
+            if not heap:
+                break
+            if looks % 64 == 0 and time.monotonic() > until:
+                return False
             key, x, age = heapq.heappop(heap)
             if self._age[x] != age or (best := self._best_partner(x)) is None:
                 continue
@@ -164,8 +169,6 @@ class Weaver:
             push(pair[1])
             if self._alive < enough:
                 return None
-            if self._alive % 64 == 0 and time.monotonic() > until:
-                return False
         return True
 
     def _as_good(self, loss: float, least: float) -> bool:
@@ -339,8 +342,8 @@ def _renumbered_pair(pair: _Pair, numbers: list[int]) -> _Pair:
 
 
 def _largest(values: Floats, n: int) -> Ints:
-    """Where the n largest values are; of more than that, the smallest of them first."""
-    if len(values) <= n:
+    """Where the n largest values are, the smallest of them first; all places if they are fewer."""
+    if len(values) < n:
         return np.arange(len(values))
     places = np.arange(len(values))
     if len(values) > n * _ROW * 2:
