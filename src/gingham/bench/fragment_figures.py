@@ -86,20 +86,24 @@ PAPER = {
 
 
 def draw(sections: Sequence[Section], path: Path) -> None:
-    """Plot records and milliseconds against the gain, effectiveness with hidden bases, growth."""
+    """Plot records and seconds against the gain, hidden bases, growth, and what Spark shuffled."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     named = {section.title.split(",")[0].split(":")[0]: section.numbers for section in sections}
-    figure = Figure(figsize=(11, 8), layout="constrained")
+    figure = Figure(figsize=(15, 8), layout="constrained")
     FigureCanvasAgg(figure)
-    (records, times), (hidden, growth) = figure.subplots(2, 2)
+    (ranks, records, times), (hidden, growth, wire) = figure.subplots(2, 3)
+
+    size = named["linear"][-1]["size"]
+    _lines(ranks, [run for run in named["linear"] if run["size"] == size], "gain", "records")
+    ranks.set(title=f"linear, {size}: records", xlabel="gain", ylabel="records")
 
     square = [run for run in named["idempotent"] if run["size"] == "100x100"]
     _lines(records, square, "gain", "records")
-    records.set(title="100x100: records", xlabel="gain", ylabel="records")
+    records.set(title="idempotent, 100x100: records", xlabel="gain", ylabel="records")
     _lines(times, square, "gain", "seconds")
-    times.set(title="100x100: seconds", xlabel="gain", ylabel="seconds", yscale="log")
+    times.set(title="idempotent, 100x100", xlabel="gain", ylabel="seconds", yscale="log")
 
     ours = [
         {**run, "method": run["size"]}
@@ -115,7 +119,9 @@ def draw(sections: Sequence[Section], path: Path) -> None:
     _lines(growth, sized, "queries", "seconds")
     growth.set(title="growth, gain 0.5", xlabel="queries", ylabel="seconds")
     growth.set(xscale="log", yscale="log")
-    for panel in (records, times, hidden, growth):
+    _bars(wire, named.get("on Spark", ()))
+    wire.set(title="records shuffled on Spark", yscale="log")
+    for panel in (ranks, records, times, hidden, growth, wire):
         panel.grid(visible=True, alpha=0.3)
         panel.legend(fontsize=6, ncols=2)
     figure.savefig(path, dpi=130)
@@ -132,3 +138,14 @@ def _lines(panel: Any, runs: Sequence[Any], across: str, up: str) -> None:
             means.append(sum(there) / len(there))
         ours = method in ("set_basis", "exact", "disjoint")
         panel.plot(places, means, marker=".", label=method, linewidth=2.5 if ours else 1)
+
+
+def _bars(panel: Any, measured: Sequence[Any]) -> None:
+    """A group of bars for each workload, a bar for each way."""
+    workloads = list(dict.fromkeys(one["workload"] for one in measured))
+    ways = list(dict.fromkeys(one["way"] for one in measured))
+    for place, way in enumerate(ways):
+        heights = [one["shuffled"]["records"] for one in measured if one["way"] == way]
+        left = [at + place / (len(ways) + 1) for at in range(len(heights))]
+        panel.bar(left, heights, width=1 / (len(ways) + 1), label=way)
+    panel.set_xticks(range(len(workloads)), workloads)

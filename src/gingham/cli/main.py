@@ -157,11 +157,11 @@ def bench(
             f"there is no benchmark {name!r}", "its name is none of ours", ", ".join(BENCHES)
         )
     # Asked before measuring: a plot that fails after ten minutes helps nobody.
-    missing = [m for m in ("duckdb", "matplotlib") if find_spec(m) is None]
+    missing = [m for m in ("duckdb", "matplotlib", "threadpoolctl") if find_spec(m) is None]
     if missing:
         raise GinghamError(
             f"{' and '.join(missing)} cannot be imported",
-            "benchmarks compare with DuckDB and draw with Matplotlib",
+            "benchmarks compare with DuckDB, draw with Matplotlib and count threads",
             "pip install 'gingham[bench]'",
         )
     given = {"rows": rows, "json_path": json_path, "plot_path": plot_path}

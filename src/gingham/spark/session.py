@@ -22,7 +22,7 @@ def session() -> SparkSession:
         .master(os.environ.get("SPARK_MASTER", "local[*]"))
         .config("spark.sql.shuffle.partitions", os.cpu_count() or 2)
         .config("spark.driver.memory", "4g")
-        # The loop over rows of a plan with many trees is a method that HotSpot would only interpret.
+        # With many trees the loop over rows is a method so large that HotSpot would interpret it.
         .config("spark.driver.defaultJavaOptions", "-XX:-DontCompileHugeMethods")
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
