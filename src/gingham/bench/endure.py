@@ -7,8 +7,6 @@ others join. Batch time, memory and the size of the checkpoint are noted all alo
 answers of the queries that stayed are compared with those of a batch run over the same trades.
 """
 
-import json
-import os
 import random
 import re
 import statistics
@@ -17,6 +15,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
+from functools import partial
 from itertools import cycle
 from pathlib import Path
 from typing import Any
@@ -30,6 +29,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 import gingham
+from gingham.bench.files import File, canvas, keep
 from gingham.testing import trades as workload
 from gingham.testing.trades import TradeQuery, trade_queries
 
@@ -58,8 +58,8 @@ class Look:
 def run(
     *,
     quick: bool = False,
-    json_path: str | os.PathLike[str] | None = None,
-    plot_path: str | os.PathLike[str] | None = "endure.png",
+    json_path: File | None = None,
+    plot_path: File | None = "endure.png",
     spark: SparkSession | None = None,
     console: Console | None = None,
 ) -> list[Look]:
@@ -70,12 +70,8 @@ def run(
     with tempfile.TemporaryDirectory(prefix="gingham-endure-") as folder:
         looks, rows, stayed = _endure(session, Path(folder), minutes * 60, console)
         _show(looks, console)
-        if json_path:
-            found = [asdict(look) for look in looks]
-            Path(json_path).write_text(json.dumps(found), encoding="utf-8")
-        if plot_path:
-            _draw(looks, Path(plot_path))
-            console.print(f"the plot: {plot_path}")
+        numbers = [asdict(look) for look in looks]
+        keep(numbers, json_path, console, partial(_draw, looks), plot_path)
         _compare(session, Path(folder), rows, stayed, console)
     return looks
 
@@ -229,11 +225,7 @@ def _show(looks: Sequence[Look], console: Console) -> None:
 
 
 def _draw(looks: Sequence[Look], path: Path) -> None:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(8, 9), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = canvas(8, 9)
     panels = figure.subplots(len(MEASURES), 1, sharex=True)
     for panel, (name, measure) in zip(panels, MEASURES.items(), strict=True):
         panel.plot([look.at / 60 for look in looks], [measure(look) for look in looks])

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from gingham.bench.files import canvas
 from gingham.bench.sections import Section
 
 
@@ -87,12 +88,8 @@ PAPER = {
 
 def draw(sections: Sequence[Section], path: Path) -> None:
     """Plot records and seconds against the gain, hidden bases, growth, and what Spark shuffled."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     named = {section.title.split(",")[0].split(":")[0]: section.numbers for section in sections}
-    figure = Figure(figsize=(15, 8), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = canvas(15, 8)
     (ranks, records, times), (hidden, growth, wire) = figure.subplots(2, 3)
 
     size = named["linear"][-1]["size"]

@@ -6,13 +6,10 @@ All methods see the same matrices in the same run. A size is fragments x queries
 the processor, but for what runs on Spark.
 """
 
-import json
-import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
-from pathlib import Path
 from statistics import mean, stdev
 
 import numpy as np
@@ -21,6 +18,7 @@ from rich.console import Console
 from threadpoolctl import threadpool_limits
 
 from gingham.algebra.fragments import METHODS, decompose, generate, planted_size
+from gingham.bench.files import File, keep
 from gingham.bench.fragment_figures import PAPER, draw
 from gingham.bench.fragments_on_spark import on_spark
 from gingham.bench.sections import Cell, Section, as_json, show
@@ -58,8 +56,8 @@ def run(
     rows: int = 2_000_000,
     *,
     quick: bool = False,
-    json_path: str | os.PathLike[str] | None = None,
-    plot_path: str | os.PathLike[str] | None = "fragments.png",
+    json_path: File | None = None,
+    plot_path: File | None = "fragments.png",
     spark: SparkSession | None = None,
     console: Console | None = None,
 ) -> list[Section]:
@@ -84,12 +82,7 @@ def run(
             with console.status(name):
                 sections.append(measure())
     show(sections, console)
-    if json_path:
-        Path(json_path).write_text(json.dumps(as_json(sections), indent=2), encoding="utf-8")
-        console.print(f"every number: {json_path}")
-    if plot_path:
-        draw(sections, Path(plot_path))
-        console.print(f"the plot: {plot_path}")
+    keep(as_json(sections), json_path, console, partial(draw, sections), plot_path)
     return sections
 
 

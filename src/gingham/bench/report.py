@@ -10,6 +10,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
+from gingham.bench.files import canvas
 from gingham.bench.keys import KEYS, MOST_SENT, Footprint
 from gingham.bench.operations import Operations
 from gingham.bench.timing import Timing
@@ -302,12 +303,8 @@ STYLES = {
 
 def draw(report: Report, path: Path) -> None:
     """Plot seconds against the number of queries, a panel per kind, dashed if extrapolated."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     kinds = list(dict.fromkeys(result.kind for result in report.results))
-    figure = Figure(figsize=(4.2 * len(kinds), 4.2), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = canvas(4.2 * len(kinds), 4.2)
     panels = figure.subplots(1, len(kinds), sharey=True, squeeze=False)[0]
     for panel, kind in zip(panels, kinds, strict=True):
         results = [result for result in report.results if result.kind == kind]

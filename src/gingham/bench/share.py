@@ -5,7 +5,6 @@
 Whatever is compared was measured in one run, over the same files, minutes apart at most.
 """
 
-import json
 import math
 import os
 import sys
@@ -25,6 +24,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 import gingham
 from gingham.bench import baselines
 from gingham.bench.baselines import Answer, Market
+from gingham.bench.files import File, keep
 from gingham.bench.keys import footprint
 from gingham.bench.operations import Operations, count
 from gingham.bench.report import Report, Result, Way, draw, show
@@ -51,8 +51,8 @@ def run(
     kinds: Sequence[str] = KINDS,
     *,
     quick: bool = False,
-    json_path: str | os.PathLike[str] | None = None,
-    plot_path: str | os.PathLike[str] | None = "share.png",
+    json_path: File | None = None,
+    plot_path: File | None = "share.png",
     spark: SparkSession | None = None,
     rate: float = 328.0,
     console: Console | None = None,
@@ -78,12 +78,7 @@ def run(
             session.stop()
 
     show(report, console)
-    if json_path:
-        Path(json_path).write_text(json.dumps(report.as_json(), indent=2), encoding="utf-8")
-        console.print(f"every number: {json_path}")
-    if plot_path:
-        draw(report, Path(plot_path))
-        console.print(f"the plot: {plot_path}")
+    keep(report.as_json(), json_path, console, partial(draw, report), plot_path)
     return report
 
 

@@ -9,6 +9,8 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
+from gingham.bench.files import canvas
+
 
 @dataclass(frozen=True, slots=True)
 class Curve:
@@ -177,13 +179,9 @@ def draw(report: Report, path: Path) -> None:
 
     Dashed: variance / copies.
     """
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     workloads = list(dict.fromkeys(panel.workload for panel in report.panels))
     metrics = list(dict.fromkeys(panel.metric for panel in report.panels))
-    figure = Figure(figsize=(4.2 * len(workloads), 3.4 * len(metrics)), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = canvas(4.2 * len(workloads), 3.4 * len(metrics))
     grid = figure.subplots(len(metrics), len(workloads), squeeze=False)
     for panel in report.panels:
         place = grid[metrics.index(panel.metric)][workloads.index(panel.workload)]

@@ -14,14 +14,11 @@ measured over all copies of all repetitions and ways. It does not depend on who 
 ratios of such errors have next to no noise.
 """
 
-import json
-import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -44,6 +41,7 @@ from gingham.algebra.sketches import (
 )
 from gingham.algebra.sketches.plan import Sharing
 from gingham.algebra.sketches.space import METRICS, Metric, least_error
+from gingham.bench.files import File, keep
 from gingham.bench.join_speed import speed
 from gingham.bench.sketch_report import Curve, Panel, Report, Section, draw, show
 from gingham.bench.timing import repeat
@@ -67,8 +65,8 @@ def run(
     *,
     spark: SparkSession,
     quick: bool = False,
-    json_path: str | os.PathLike[str] | None = None,
-    plot_path: str | os.PathLike[str] | None = "sketches.png",
+    json_path: File | None = None,
+    plot_path: File | None = "sketches.png",
     repetitions: int = REPETITIONS,
     seed: int = 0,
     console: Console | None = None,
@@ -103,12 +101,7 @@ def run(
         say(section.title)
     report = Report(rows, repetitions, tuple(panels), tuple(sections))
     show(report, console)
-    if json_path:
-        Path(json_path).write_text(json.dumps(report.as_json(), indent=2), encoding="utf-8")
-        console.print(f"every number: {json_path}")
-    if plot_path:
-        draw(report, Path(plot_path))
-        console.print(f"the plot: {plot_path}")
+    keep(report.as_json(), json_path, console, partial(draw, report), plot_path)
     return report
 
 

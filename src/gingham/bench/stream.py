@@ -5,7 +5,6 @@
 All streams read the same Parquet files, in the same number of micro-batches.
 """
 
-import json
 import os
 import statistics
 import tempfile
@@ -22,6 +21,7 @@ from rich.console import Console
 from rich.table import Table
 
 import gingham
+from gingham.bench.files import File, keep
 from gingham.testing import trades as workload
 from gingham.testing.trades import TradeQuery, trade_queries
 
@@ -47,8 +47,8 @@ def run(
     rows: int = 4_000_000,
     *,
     quick: bool = False,
-    json_path: str | os.PathLike[str] | None = None,
-    plot_path: str | os.PathLike[str] | None = None,
+    json_path: File | None = None,
+    plot_path: File | None = None,
     spark: SparkSession | None = None,
     console: Console | None = None,
 ) -> list[Target]:
@@ -73,9 +73,7 @@ def run(
         met = {True: "[green]yes", False: "[red]no", None: "-"}[target.met]
         table.add_row(target.what, target.wanted, f"{target.measured:,.3f}", met)
     console.print(table)
-    if json_path:
-        found = [asdict(target) for target in targets]
-        Path(json_path).write_text(json.dumps(found, indent=2), encoding="utf-8")
+    keep([asdict(target) for target in targets], json_path, console)
     return targets
 
 

@@ -9,14 +9,13 @@ queries on Spark, predicted and measured.
 
 from __future__ import annotations
 
-import json
-import os
 from dataclasses import asdict, dataclass
-from pathlib import Path
+from functools import partial
 
 from pyspark.sql import SparkSession
 from rich.console import Console
 
+from gingham.bench.files import File, keep
 from gingham.bench.targets import Target, show_targets
 from gingham.bench.weave_cost import cost_figures
 from gingham.bench.weave_engine import (
@@ -54,8 +53,8 @@ def run(
     rows: int | None = None,
     *,
     quick: bool = False,
-    json_path: str | os.PathLike[str] | None = None,
-    plot_path: str | os.PathLike[str] | None = "weave.png",
+    json_path: File | None = None,
+    plot_path: File | None = "weave.png",
     console: Console | None = None,
 ) -> Report:
     """Measure, print and draw; `quick` takes few queries and little patience."""
@@ -73,10 +72,5 @@ def run(
     show_engine(tried, rows, console)
     show(report.figures, console)
     show_targets(report.targets, console)
-    if json_path:
-        Path(json_path).write_text(json.dumps(report.as_json(), indent=2), encoding="utf-8")
-        console.print(f"every number: {json_path}")
-    if plot_path:
-        draw(report.figures, Path(plot_path))
-        console.print(f"the plots: {plot_path}")
+    keep(report.as_json(), json_path, console, partial(draw, report.figures), plot_path)
     return report

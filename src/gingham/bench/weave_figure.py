@@ -11,6 +11,8 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
+from gingham.bench.files import canvas
+
 
 @dataclass(frozen=True, slots=True)
 class Figure:
@@ -60,14 +62,10 @@ def _number(value: float | None) -> str:
 
 def draw(figures: Sequence[Figure], path: Path) -> None:
     """Plot every figure in a panel of its own."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure as Canvas
-
     columns = 4
     rows = math.ceil(len(figures) / columns)
-    canvas = Canvas(figsize=(4.6 * columns, 3.8 * rows), layout="constrained")
-    FigureCanvasAgg(canvas)
-    panels = canvas.subplots(rows, columns, squeeze=False).ravel()
+    sheet = canvas(4.6 * columns, 3.8 * rows)
+    panels = sheet.subplots(rows, columns, squeeze=False).ravel()
     for panel, figure in zip(panels, figures, strict=False):
         for line, points in figure.lines.items():
             if points:
@@ -81,4 +79,4 @@ def draw(figures: Sequence[Figure], path: Path) -> None:
         panel.legend(fontsize=7)
     for panel in panels[len(figures) :]:
         panel.set_visible(False)
-    canvas.savefig(path, dpi=110)
+    sheet.savefig(path, dpi=110)
