@@ -32,18 +32,18 @@ def as_json(sections: Sequence[Section]) -> list[dict[str, object]]:
 def show(sections: Sequence[Section], console: Console) -> None:
     """Print a table for each section, and what was promised at the end."""
     for section in sections:
-        console.print(_table(section.title, section.headers, section.rows, section.caption))
+        table = compact(section.title, section.caption, section.headers)
+        for row in section.rows:
+            table.add_row(*("-" if cell is None else str(cell) for cell in row))
+        console.print(table)
     show_targets([target for section in sections for target in section.targets], console)
 
 
-def _table(
-    title: str, headers: Sequence[str], rows: Sequence[Sequence[Cell]], caption: str = ""
-) -> Table:
+def compact(title: str, caption: str, headers: Sequence[str]) -> Table:
+    """An empty table: words on the left, numbers right of them."""
     table = Table(
-        title=title, caption=caption, box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False
+        title=title, caption=caption or None, box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False
     )
     for place, header in enumerate(headers):
         table.add_column(header, justify="right" if place else "left", no_wrap=True)
-    for row in rows:
-        table.add_row(*("-" if cell is None else str(cell) for cell in row))
     return table

@@ -5,11 +5,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
 from gingham.bench.files import canvas
+from gingham.bench.sections import Section, compact
+from gingham.bench.sections import show as show_sections
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,16 +61,6 @@ class Ratio:
     noise: float
     typical: float
     expected: float
-
-
-@dataclass(frozen=True, slots=True)
-class Section:
-    """A table of its own."""
-
-    title: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[object, ...], ...]
-    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,17 +116,14 @@ def show(report: Report, console: Console) -> None:
     """Print the tables."""
     for panel in report.panels:
         console.print(_errors(panel, report.repetitions))
-    for section in report.sections:
-        table = _table(section.title, section.note)
-        for column in section.columns:
-            table.add_column(column, justify="right")
-        for row in section.rows:
-            table.add_row(*(str(cell) for cell in row))
-        console.print(table)
-    table = _table(f"errors at equal memory, {report.rows:,} rows per relation", "")
-    headers = ("wanted", "measured", "typical\nquery", "variance\n/ copies", "met")
-    for header in ("workload", "metric", "", *headers):
-        table.add_column(header, justify="right")
+    table = compact(
+        f"errors at equal memory, {report.rows:,} rows per relation",
+        "",
+        (
+            *("workload", "metric", "", "wanted", "measured"),
+            *("typical\nquery", "variance\n/ copies", "met"),
+        ),
+    )
     for verdict in verdicts(report):
         ratio = verdict.ratio
         table.add_row(
@@ -149,29 +137,19 @@ def show(report: Report, console: Console) -> None:
             "[green]yes" if verdict.met else "[red]no",
         )
     console.print(table)
+    show_sections(report.sections, console)
 
 
 def _errors(panel: Panel, repetitions: int) -> Table:
-    table = _table(
+    table = compact(
         f"workload {panel.workload}: {panel.metric} squared relative error by words",
         f"± standard error of {repetitions} repetitions; below: variance / copies",
+        ("", *(f"{budget // 1000}K" for budget in panel.budgets)),
     )
-    for header in ("", *(f"{budget // 1000}K" for budget in panel.budgets)):
-        table.add_column(header, justify="right", no_wrap=True)
     for way, curve in panel.curves.items():
         cells = zip(curve.means, curve.spread, curve.expected, strict=True)
         table.add_row(way, *(f"{mean:.2g} ±{s:.1g}\n[dim]{e:.2g}" for mean, s, e in cells))
     return table
-
-
-def _table(title: str, note: str) -> Table:
-    return Table(
-        title=title,
-        caption=note or None,
-        box=SIMPLE_HEAD,
-        padding=(0, 1, 0, 0),
-        pad_edge=False,
-    )
 
 
 def draw(report: Report, path: Path) -> None:
