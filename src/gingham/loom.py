@@ -31,7 +31,8 @@ from gingham.plan.records import Reduced
 from gingham.runtime.clock import Timing
 from gingham.runtime.estimator import Estimator
 from gingham.runtime.fragments import Fragments, choose
-from gingham.runtime.loop import Job, Listener, StreamLoop
+from gingham.runtime.loop import Listener, StreamLoop
+from gingham.runtime.planner import Job
 from gingham.runtime.registry import Registered, Registry
 from gingham.runtime.running import Running
 from gingham.runtime.sinks import Sink, SinkFunction, sink_for
@@ -423,16 +424,12 @@ class Loom:
         name, texts = source.info.name, [query.query.text for query in queries]
         known = self._loads.get(name)
         if known is None or known[0] != texts:
-            known = self._loads[name] = texts, self._look(source, queries)
+            rows, time = source.rows, source.info.time
+            found = weighed(
+                name, queries, rows, time, self._lookups, self._cost, lambda: source.counted[0]
+            )
+            known = self._loads[name] = texts, found
         return known[1]
-
-    def _look(self, source: _Source, queries: Sequence[BoundQuery]) -> Load:
-        name, time = source.info.name, source.info.time
-        try:
-            load = source.counted[0]
-            return weighed(name, queries, source.rows, time, self._lookups, self._cost, load)
-        except (PySparkException, Py4JError):
-            return Load()  # whatever raises here raises in the run, where it is dealt with
 
     def _slots_alone(self, query: Query) -> DataFrame:
         return slots(self._enriched(query), query, self._source(query.stream).info.time)

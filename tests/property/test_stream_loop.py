@@ -33,7 +33,8 @@ from gingham.runtime.delivery import Delivery
 from gingham.runtime.far import FarShards
 from gingham.runtime.files import Files
 from gingham.runtime.log import Log
-from gingham.runtime.loop import Job, StreamLoop
+from gingham.runtime.loop import StreamLoop
+from gingham.runtime.planner import Job
 
 SECOND = 1_000_000
 ROWS = pa.schema([("ts", pa.timestamp("us", "UTC")), ("k", pa.string()), ("v", pa.int64())])

@@ -12,6 +12,7 @@ from gingham.plan.bound import BoundQuery
 from gingham.plan.forest import Codebook, Forest, Grid, Plan, Standing
 from gingham.plan.load import Load
 from gingham.runtime.ages import Ages, aged, known_since
+from gingham.runtime.clock import Marks, Timing
 from gingham.runtime.codec import (
     codebook_from_json,
     codebook_to_json,
@@ -59,6 +60,15 @@ class Epoch:
         """Whether the query's shards stay with the executors."""
         forest = self.forest
         return bool(self.far) and forest is not None and forest.grid_of(query).number in self.far
+
+    def floors(self, timing: Timing, after: Marks) -> dict[int, int]:
+        """For each grid, by its number, from which instant on its shards are needed."""
+        floors: dict[int, int] = {}
+        for query in self.queries:
+            floor = timing.floor(query.window, after, self.born[query.name])
+            number = self.forest.grid_of(query).number if self.forest else -1
+            floors[number] = min(floor, floors.get(number, floor))
+        return floors
 
     def next(
         self,

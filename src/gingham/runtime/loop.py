@@ -9,68 +9,44 @@ From the bar on the entry decides: a batch that dies there is finished from the 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 import pyarrow as pa
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 
 from gingham.core.errors import GinghamError
 from gingham.core.stopwatch import Stopwatch
 from gingham.finals.answer import Cells
 from gingham.finals.recode import recode
-from gingham.finals.shards import no_shards, shards_in
+from gingham.finals.shards import no_shards
 from gingham.finals.windows import NEVER
-from gingham.optimizer.cost import Cost
 from gingham.optimizer.decompose import fold
-from gingham.plan.bound import BoundQuery
 from gingham.plan.forest import Forest
 from gingham.plan.layout import Index
-from gingham.plan.load import Load
-from gingham.runtime.clock import Marks, Timing, may_close
+from gingham.runtime.clock import Marks, may_close
 from gingham.runtime.delivery import Delivery
-from gingham.runtime.epoch import NO_EPOCH, Epoch, Weighing
+from gingham.runtime.epoch import NO_EPOCH, Epoch
 from gingham.runtime.far import FarShards
 from gingham.runtime.finals import Asked, Finals
 from gingham.runtime.log import START, Entry, Log
+from gingham.runtime.planner import Job, Planner
 from gingham.runtime.progress import BatchProgress, StreamProgress, instant
-from gingham.runtime.rates import Rates
 from gingham.runtime.rows import FEW_ROWS, Batch, TooManyShardsError, collect
 from gingham.runtime.state import State
 from gingham.runtime.tally import Tally
-from gingham.runtime.weigh import have_different_edges, weighed
-from gingham.spark.analyze import rows_and_span
 from gingham.spark.check import failed_job
-from gingham.spark.enrich import Lookups
-from gingham.spark.run import too_large
 
 # So many entries are kept before they are replaced by a snapshot.
 ENTRIES = 20
 # A batch is expected to reach up to so many times as far into the future as the last one did.
 _FARTHER = 4
 
-Bind = Callable[[str, str], BoundQuery]
 Listener = Callable[[BatchProgress], object]
-
-
-@dataclass(frozen=True)
-class Job:
-    """What a loop works with."""
-
-    spark: SparkSession
-    stream: str
-    time: str
-    timing: Timing
-    lookups: Lookups
-    queries: Callable[[], Sequence[BoundQuery]]  # those that are registered at this moment
-    bind: Bind
-    most: int  # shards that the driver holds; grids with more stay with the executors
-    cost: Cost = field(default_factory=Cost)
-    fragments: bool = False  # are cells that no query tells apart one shard?
 
 
 class StreamLoop:
@@ -97,10 +73,9 @@ class StreamLoop:
         self._few = False
         self._cells = Cells()
         self._folded: tuple[Forest | None, Mapping[int, Index]] = None, {}
-        self._quarantine: dict[str, str] = {}  # queries that brought a batch down, by their text
+        self._planner = Planner(job)
         self._lock = threading.RLock()  # a listener may ask for the progress
         self._tally = Tally(job.stream)
-        self._rates = Rates()
         self.error: GinghamError | None = None  # what stopped the stream
 
     @property
@@ -124,7 +99,7 @@ class StreamLoop:
             self._last, shards = snapshot
             self._snapshot = self._last.number
             self._take(self._last, shards)
-            self._state.prune(self._floors(self._last.after), self._epoch.forest)
+            self._forget(self._last)
         for entry, shards in self._log.entries(after=self._last.number):
             self._take(entry, shards)
             self._last = entry
@@ -133,7 +108,7 @@ class StreamLoop:
                 self._log.finish(entry)
             # No snapshot here: under the plan of this life cells may have other numbers than under
             # the entry's epoch, by which a snapshot is read.
-            self._state.prune(self._floors(entry.after), self._epoch.forest)
+            self._forget(entry)
 
     def _take(self, entry: Entry, shards: pa.Table) -> None:
         """Put the shards of an entry into the state, under the plan that made them."""
@@ -167,7 +142,7 @@ class StreamLoop:
     def _step(self, df: DataFrame | None, number: int, watermark: int | None = None) -> None:
         watch = Stopwatch()
         before = self._last.after
-        epoch = self._plan(before, df)
+        epoch = self._planner.plan(self._epoch, before, df, self._state)
         watch.lap("plan")
         epoch, batch = self._collect(df, epoch, before)
         watch.lap("shards")
@@ -207,54 +182,8 @@ class StreamLoop:
         self._prune(entry)
         watch.lap("merge")
         self._few = batch.rows <= FEW_ROWS
-        self._rates.seen(batch.rows, after.latest)
+        self._planner.rates.seen(batch.rows, after.latest)
         self._report(entry, batch, failed, counts, watch)
-
-    def _plan(self, before: Marks, df: DataFrame | None) -> Epoch:
-        registered = self._job.queries()
-        # Whoever was removed may be added again, mended or not.
-        for name in self._quarantine.keys() - {q.name for q in registered}:
-            del self._quarantine[name]
-        wanted = [q for q in registered if self._quarantine.get(q.name) != q.query.text]
-        if df is not None and before.latest == NEVER and have_different_edges(wanted):
-            self._rates.load = self._first_look(df, wanted)
-        epoch = self._next(wanted, before)
-        if epoch is self._epoch and (load := self._rates.changed()) is not None:
-            self._rates.load = load
-            epoch = self._told_apart(epoch.rewoven(before.latest, self._weighing))
-        if epoch.forest is None or epoch is not self._epoch or len(self._state) <= self._job.most:
-            return epoch
-        near = {
-            grid: count
-            for grid, count in shards_in(self._state.table, epoch.forest).items()
-            if grid.keys and grid.number not in epoch.far
-        }
-        return epoch.moved_away(too_large(near, self._job.most // 2))
-
-    def _next(self, queries: Sequence[BoundQuery], before: Marks) -> Epoch:
-        floors = self._floors(before)
-        return self._told_apart(
-            self._epoch.next(self._job.stream, queries, before.latest, floors, self._weighing)
-        )
-
-    def _told_apart(self, epoch: Epoch) -> Epoch:
-        """Without ages if cells that nobody tells apart are one shard: it answers no newcomer."""
-        if not self._job.fragments or not epoch.ages:
-            return epoch
-        return replace(epoch, number=epoch.number + (epoch is self._epoch), ages={})
-
-    @property
-    def _weighing(self) -> Weighing:
-        return Weighing(self._job.cost, self._rates.load)
-
-    def _first_look(self, df: DataFrame, queries: Sequence[BoundQuery]) -> Load:
-        """What the first rows tell."""
-        job = self._job
-        try:
-            load, _ = rows_and_span(df, job.time)
-            return weighed(job.stream, queries, df, job.time, job.lookups, job.cost, load)
-        except (PySparkException, Py4JError):
-            return Load()  # whatever raises here raises again, where it is dealt with
 
     def _collect(self, df: DataFrame | None, epoch: Epoch, before: Marks) -> tuple[Epoch, Batch]:
         """The batch's shards; queries that bring the job down are left out from then on."""
@@ -282,10 +211,9 @@ class StreamLoop:
             if not fragile:
                 raise found from error
             for query in fragile:
-                self._quarantine[query.name] = query.query.text
                 self._tally.query(query.name).error = str(found)
-            rest = [q for q in epoch.queries if not q.fragile]
-            return self._collect(df, self._next(rest, before), before)
+            rest = self._planner.without(self._epoch, epoch, fragile, before)
+            return self._collect(df, rest, before)
 
     def _folds(self, epoch: Epoch) -> Mapping[int, Index]:
         if not self._job.fragments or epoch.forest is None:
@@ -309,7 +237,7 @@ class StreamLoop:
         gone = {q.name for q in self._epoch.queries} - {q.name for q in epoch.queries}
         for name in gone:
             self._delivery.forget(name)
-            if name not in self._quarantine:  # else it is still to be seen why it left
+            if name not in self._planner.quarantine:  # else it is still to be seen why it left
                 self._tally.forget(name)
         self._epoch = replace(epoch, backfilled=frozenset())
         self._cells = Cells()
@@ -351,11 +279,16 @@ class StreamLoop:
         }
         return {q: d for q, d in due.items() if d.open is not None or may_close(q.window, d)}
 
+    def _forget(self, entry: Entry) -> Mapping[int, int]:
+        """Drop shards that no window needs after an entry; what is kept, by grid."""
+        floors = self._epoch.floors(self._job.timing, entry.after)
+        self._state.prune(floors, self._epoch.forest)
+        return floors
+
     def _prune(self, entry: Entry) -> None:
-        forest, floors = self._epoch.forest, self._floors(entry.after)
-        self._state.prune(floors, forest)
+        floors = self._forget(entry)
         if entry.number - self._snapshot >= ENTRIES:
-            folders: tuple[str, ...] = ()
+            forest, folders = self._epoch.forest, tuple[str, ...]()
             if forest is not None and self._far:
                 near = self._state.of(self._epoch.far, forest)
                 folders = (self._far.compact(entry.number, forest, near, floors),)
@@ -363,15 +296,6 @@ class StreamLoop:
             self._log.snapshot(replace(entry, far=folders), self._state.table)
             self._far.keep_only(folders, self._epoch.codebook)
             self._snapshot = entry.number
-
-    def _floors(self, after: Marks) -> dict[int, int]:
-        """For each grid, from which instant on its shards are needed."""
-        forest, timing, floors = self._epoch.forest, self._job.timing, dict[int, int]()
-        for query in self._epoch.queries:
-            floor = timing.floor(query.window, after, self._epoch.born[query.name])
-            number = forest.grid_of(query).number if forest else -1
-            floors[number] = min(floor, floors.get(number, floor))
-        return floors
 
     def current(self) -> StreamProgress:
         """Everything counted so far."""

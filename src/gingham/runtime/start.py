@@ -14,7 +14,8 @@ from gingham.runtime.delivery import Delivery
 from gingham.runtime.far import FarShards
 from gingham.runtime.files import Files
 from gingham.runtime.log import Log
-from gingham.runtime.loop import Job, Listener, StreamLoop
+from gingham.runtime.loop import Listener, StreamLoop
+from gingham.runtime.planner import Job
 from gingham.runtime.registry import Registry
 from gingham.runtime.seal import read_json, write_json
 from gingham.runtime.sinks import Sink

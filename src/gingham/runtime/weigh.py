@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
 from gingham.optimizer import optimize
 from gingham.optimizer.cost import Cost
 from gingham.optimizer.trees import may_gain
 from gingham.plan.bound import BoundQuery
-from gingham.plan.load import Load
+from gingham.plan.load import Load, Sample
 from gingham.spark.analyze import sampled
 from gingham.spark.enrich import Lookups
 
@@ -23,18 +25,37 @@ def weighed(
     time: str,
     lookups: Lookups,
     cost: Cost,
-    load: Load,
+    count: Callable[[], Load],
 ) -> Load:
-    """The load, with how a sample of rows spreads if there is more than one way to weave."""
-    if not may_gain(queries, cost, load):
-        return load
-    # Where grids cost nothing, every set of attributes has one of its own.
-    free, one_tree = replace(cost, grid=0.0), dict.fromkeys((q.name for q in queries), 0)
-    apart = optimize(stream, queries, free, load, trees=one_tree)
-    enriched = lookups.enrich(rows, apart.joins, apart.columns)
-    return replace(load, sample=sampled(enriched, apart.forest, time))
+    """How many rows there are, and how a sample spreads if there is more than one way to weave.
+
+    Nothing is known of rows that raise here: they raise in the run as well, which deals with it.
+    """
+    try:
+        load = count()
+        if not may_gain(queries, cost, load):
+            return load
+        return replace(load, sample=_spread(stream, queries, rows, time, lookups, cost, load))
+    except (PySparkException, Py4JError):
+        return Load()
 
 
 def have_different_edges(queries: Sequence[BoundQuery]) -> bool:
     """Whether there is anything to weave."""
     return len({query.window.classes for query in queries}) > 1
+
+
+def _spread(
+    stream: str,
+    queries: Sequence[BoundQuery],
+    rows: DataFrame,
+    time: str,
+    lookups: Lookups,
+    cost: Cost,
+    load: Load,
+) -> Sample:
+    # Where grids cost nothing, every set of attributes has one of its own.
+    free, one_tree = replace(cost, grid=0.0), dict.fromkeys((q.name for q in queries), 0)
+    apart = optimize(stream, queries, free, load, trees=one_tree)
+    enriched = lookups.enrich(rows, apart.joins, apart.columns)
+    return sampled(enriched, apart.forest, time)
