@@ -59,18 +59,21 @@ def run(
 ) -> Report:
     """Measure, print and draw; `quick` takes few queries and little patience."""
     console = console or Console()
+    rows = rows or (500_000 if quick else ROWS)
     with console.status("weaving") as status:
 
         def step(what: str) -> None:
             status.update(what)
 
-        figures = cost_figures(quick=quick, step=step) + scale_figures(quick=quick, step=step)
+        # What is known is shown at once: the whole takes half an hour.
+        figures = cost_figures(quick=quick, step=step)
+        show(figures, console)
+        figures += (scaled := scale_figures(quick=quick, step=step))
+        show(scaled, console)
         targets = measure_targets(quick=quick, step=step)
-        rows = rows or (500_000 if quick else ROWS)
         tried = try_on_engine(spark, rows, Cost(), step, quick=quick)
     report = Report(tuple(figures), (*targets, *engine_targets(tried)), tried)
     show_engine(tried, rows, console)
-    show(report.figures, console)
     show_targets(report.targets, console)
     keep(report.as_json(), json_path, console, partial(draw, report.figures), plot_path)
     return report

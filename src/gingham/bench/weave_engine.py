@@ -25,7 +25,7 @@ from gingham.testing.trades import close, listing, queries, trades
 ROWS = 4_000_000
 _TURNS = 3
 _PATIENCE = 30.0  # seconds after which a plan is not run again
-_HOPELESS = 300.0  # predicted seconds beyond which it is not run at all
+_HOPELESS = 150.0  # predicted seconds beyond which it is not run at all
 _WOVEN, _ONE, _NONE = "woven", "one tree", "no sharing"
 
 
