@@ -376,6 +376,28 @@ def test_a_sum_beyond_64_bits_fails_alone(loom: Loom, value: str):
     assert _row(answers, "pair")["estimate"] > 0
 
 
+def test_what_is_counted_outlives_a_sum_beyond_64_bits(loom: Loom):
+    sketches = _sketches(loom)
+    huge = loom.spark.sql("SELECT explode(array(1, 1, 2)) AS k, 9223372036854775807 AS x")
+    sketches.relation("huge", huge)
+    sketches.add("SELECT sum(huge.x) FROM huge, r WHERE k = a", name="sum")
+    sketches.add("SELECT count(*) FROM huge, r WHERE k = a", name="count")
+    answers = sketches.run()
+    assert set(answers.failed()) == {"sum"}
+    assert _row(answers, "count")["estimate"] > 0
+
+
+def test_a_query_whose_conditions_exclude_each_other_has_windows(loom: Loom):
+    sketches = _sketches(loom)
+    grouped = "GROUP BY window(s.ts, '20 seconds')"
+    joined = "SELECT count(*) FROM s, t WHERE s.b = t.b"
+    sketches.add(f"{joined} AND s.x > 5 {grouped}", name="some")
+    sketches.add(f"{joined} AND s.x > 5 AND s.x < 3 {grouped}", name="none")
+    found = sketches.run().arrow("none")
+    assert found.column_names[:2] == ["window_start", "window_end"]
+    assert set(found["estimate"].to_pylist()) == {0.0}
+
+
 def test_a_query_that_raises_takes_nobody_down(loom: Loom):
     sketches = _sketches(loom)
     sketches.add("SELECT count(*) FROM r, s WHERE r.a = s.a AND 6 / (r.a - 1) > 1", name="bad")

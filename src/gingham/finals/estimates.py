@@ -14,7 +14,6 @@ from gingham.algebra.sketches.counters import overflow
 from gingham.algebra.sketches.fragments import Factor
 from gingham.algebra.sketches.weights import weight_of
 from gingham.core import names
-from gingham.core.errors import AnswerError
 from gingham.finals.windows import frames
 from gingham.logical.window import Window
 from gingham.plan.sketches import BoundJoin
@@ -32,21 +31,28 @@ _LIMIT = 2.0**63
 class SlicedSketch:
     """One sketch by slice of time: where slices begin, in order, and a row of counters for each.
 
-    `timeless` are the counters of rows that have no time.
+    `timeless` are the counters of rows that have no time, None if 64 bits do not hold them; `lost`
+    is where slices begin of which they do not.
     """
 
     instants: Whole
     counters: Whole
-    timeless: Whole
+    timeless: Whole | None
+    lost: Whole
 
     def total(self) -> Whole:
         """The sketch of all rows."""
+        if self.timeless is None or len(self.lost):
+            raise overflow()
         everything = np.vstack([self.counters, self.timeless])
         _refuse_overflow(_magnitudes(everything).sum())
         return everything.sum(axis=0, keepdims=True)
 
     def windows(self, starts: Whole, window: Window) -> Whole:
         """The sketches of some windows, each a row."""
+        lost = np.searchsorted(self.lost, [starts, starts + window.range])
+        if (lost[0] < lost[1]).any():
+            raise overflow()
         low = np.searchsorted(self.instants, starts)
         high = np.searchsorted(self.instants, starts + window.range)
         _refuse_overflow((self._largest[high] - self._largest[low]).max(initial=0.0))
@@ -66,8 +72,12 @@ class SlicedSketch:
 
 
 def packed(vertex: int, instants: pa.Array, counters: Whole | None) -> pa.RecordBatch:
-    """A row for each instant; one without counters if they would not fit 64 bits."""
-    rows = [None] if counters is None else [row.astype("<i8").tobytes() for row in counters]
+    """A row for each instant; without counters if they would not fit 64 bits."""
+    rows = (
+        [None] * len(instants)
+        if counters is None
+        else [row.astype("<i8").tobytes() for row in counters]
+    )
     return pa.record_batch(
         {
             names.INSTANT: instants,
@@ -92,7 +102,7 @@ class SketchTable:
         self._known: dict[int, SlicedSketch] = {}
 
     def of(self, vertex: int) -> SlicedSketch:
-        """One sketch; an error if its counters do not fit 64 bits."""
+        """One sketch."""
         if vertex not in self._known:
             self._known[vertex] = self._load(vertex)
         return self._known[vertex]
@@ -101,33 +111,32 @@ class SketchTable:
         """One row for each sketch and slice that begins here or later."""
         parts: list[pa.RecordBatch] = []
         for vertex in self.sharing.vertices:
-            try:
-                found = self.of(vertex.number)
-            except AnswerError:
-                parts.append(packed(vertex.number, pa.nulls(1, pa.int64()), None))
-                continue
+            found = self.of(vertex.number)
             kept = found.instants >= since
-            parts.append(
-                packed(vertex.number, pa.array(found.instants[kept]), found.counters[kept])
-            )
+            parts += [
+                packed(vertex.number, pa.array(found.instants[kept]), found.counters[kept]),
+                packed(vertex.number, pa.array(found.lost[found.lost >= since]), None),
+            ]
         return pa.Table.from_batches(parts)
 
     def _load(self, vertex: int) -> SlicedSketch:
         numbers = self.table[names.SKETCH].to_numpy()
         rows = self.table.filter(pa.array(numbers == vertex))
         words = self.sharing.words[vertex]
-        if rows[names.COUNTERS].null_count:
-            raise overflow()
-        packed = b"".join(rows[names.COUNTERS].to_pylist())
-        counters = np.frombuffer(packed, dtype="<i8").reshape(-1, words)
-        timed = rows[names.INSTANT].is_valid().to_numpy(zero_copy_only=False).astype(bool)
-        instants = rows[names.INSTANT].drop_null().to_numpy().astype(np.int64)
-        order = np.argsort(instants, kind="stable")
-        instants, starts = np.unique(instants[order], return_index=True)
+        timed, there = (_valid(rows[name]) for name in (names.INSTANT, names.COUNTERS))
+        instants = rows[names.INSTANT].fill_null(0).to_numpy().astype(np.int64)
+        packed = b"".join(rows[names.COUNTERS].drop_null().to_pylist())
+        counters = np.zeros((len(there), words), dtype=np.int64)
+        counters[there] = np.frombuffer(packed, dtype="<i8").reshape(-1, words)
+        found, place = np.unique(instants[timed], return_inverse=True)
+        added, fits = _added(counters[timed], place, len(found))
+        fits[place[~there[timed]]] = False
+        timeless, fit = _added(counters[~timed], np.zeros((~timed).sum(), dtype=np.intp), 1)
         return SlicedSketch(
-            instants,
-            _added(counters[timed][order], starts),
-            _added(counters[~timed], np.zeros(1, dtype=np.intp))[0],
+            found[fits],
+            added[fits],
+            timeless[0] if fit[0] and there[~timed].all() else None,
+            found[~fits],
         )
 
 
@@ -219,12 +228,22 @@ def _is_sliced(factor: Factor, sketches: SketchTable, sliced: frozenset[str]) ->
     return any(sketches.sharing.vertices[vertex].relation in sliced for vertex, _ in factor)
 
 
-def _added(counters: Whole, starts: npt.NDArray[np.intp]) -> Whole:
-    """Rows added up from each start to the next."""
+def _added(
+    counters: Whole, place: npt.NDArray[np.intp], places: int
+) -> tuple[Whole, npt.NDArray[np.bool_]]:
+    """Rows added up by place, and for which places 64 bits hold what comes out."""
     if not len(counters):
-        return np.zeros((len(starts), counters.shape[1]), dtype=np.int64)
-    _refuse_overflow(np.add.reduceat(_magnitudes(counters), starts).max(initial=0.0))
-    return np.add.reduceat(counters, starts, axis=0)
+        return np.zeros((places, counters.shape[1]), dtype=np.int64), np.ones(
+            places, dtype=np.bool_
+        )
+    order = np.argsort(place, kind="stable")
+    starts = np.searchsorted(place[order], np.arange(places))
+    sums = np.add.reduceat(counters[order], starts, axis=0)
+    return sums, np.bincount(place, _magnitudes(counters), minlength=places) < _LIMIT
+
+
+def _valid(column: pa.ChunkedArray) -> npt.NDArray[np.bool_]:
+    return column.is_valid().to_numpy().astype(np.bool_)
 
 
 def _magnitudes(counters: Whole) -> Samples:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import reduce
 
 import numpy as np
@@ -16,7 +17,6 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from gingham.algebra.sketches import SharingPlan, Vertex
-from gingham.algebra.sketches.counters import overflow
 from gingham.algebra.sketches.table import Rows
 from gingham.core import names
 from gingham.core.errors import AnswerError
@@ -39,6 +39,7 @@ _GROUPS = 1 << 20
 WORK_HERE = 1 << 28
 # The slice of rows without a time.
 _TIMELESS = -(1 << 63)
+_NO_COUNTERS = np.zeros((0, 0), dtype=np.int64)
 
 
 class SketchPasses:
@@ -127,14 +128,18 @@ def sketcher(sharing: SharingPlan, one: Pass, slices: Slices | None) -> Sketcher
 
     def compute(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for groups in _together(batches):
-            try:
-                rows = _rows(groups, vertices, one)
-                for vertex in vertices:
+            sums = {m: _sums(groups[names.partial(i)]) for i, m in enumerate(one.measures)}
+            rows = _rows(groups, vertices, one, {m: found.values for m, found in sums.items()})
+            cut = np.zeros(rows.size, np.int64) if rows.slices is None else rows.slices
+            for vertex in vertices:
+                lost = cut[sums[vertex.measure].lost] if vertex.measure in sums else cut[:0]
+                try:
                     numbers, counters = rows.counted(sharing, vertex)
-                    yield packed(vertex.number, _instants(numbers, slices), counters)
-            except AnswerError:
-                for vertex in vertices:
-                    yield packed(vertex.number, pa.nulls(1, pa.int64()), None)
+                except AnswerError:
+                    numbers, counters, lost = cut[:0], _NO_COUNTERS, cut
+                kept, lost = ~np.isin(numbers, lost), np.unique(lost)
+                yield packed(vertex.number, _instants(numbers[kept], slices), counters[kept])
+                yield packed(vertex.number, _instants(lost, slices), None)
 
     return compute
 
@@ -151,9 +156,10 @@ def _together(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
         yield pa.Table.from_batches(waiting).combine_chunks()
 
 
-def _rows(groups: pa.Table, vertices: Sequence[Vertex], one: Pass) -> Rows:
+def _rows(
+    groups: pa.Table, vertices: Sequence[Vertex], one: Pass, sums: Mapping[str, Whole]
+) -> Rows:
     words = {a: _masked(groups[names.word(i)]) for i, a in enumerate(one.attributes)}
-    sums = {m: _sums(groups[names.partial(i)]) for i, m in enumerate(one.measures)}
     cut = bool(one.fragments.of_cells)
     return Rows.of(
         vertices,
@@ -177,12 +183,20 @@ def _masked(column: pa.ChunkedArray) -> npt.ArrayLike:
     return np.ma.MaskedArray(words, column.is_null().to_numpy())
 
 
-def _sums(column: pa.ChunkedArray) -> Whole:
-    """Whole numbers, or the digits of decimals as such; an error if 64 bits do not hold them."""
-    if column.null_count:
-        raise overflow()
+@dataclass(frozen=True, slots=True)
+class _Sums:
+    """Sums of groups, and which of them 64 bits do not hold."""
+
+    values: Whole
+    lost: npt.NDArray[np.bool_]
+
+
+def _sums(column: pa.ChunkedArray) -> _Sums:
+    """Whole numbers, or the digits of decimals as such."""
+    lost = column.is_null().to_numpy().astype(np.bool_)
+    column = column.fill_null(0)
     if not pa.types.is_decimal(column.type):
-        return _integers(column)
+        return _Sums(_integers(column), lost)
     halves = [
         np.frombuffer(chunk.buffers()[1], dtype="<i8").reshape(-1, 2)[
             chunk.offset : chunk.offset + len(chunk)
@@ -190,10 +204,9 @@ def _sums(column: pa.ChunkedArray) -> Whole:
         for chunk in column.chunks
         if len(chunk)
     ]
-    low, high = np.concatenate(halves).T
-    if (high != low >> 63).any():
-        raise overflow()
-    return low.copy()
+    low, high = np.concatenate([np.zeros((0, 2), dtype=np.int64), *halves]).T
+    lost = lost | (high != low >> 63)
+    return _Sums(np.where(lost, 0, low), lost)
 
 
 def _instants(numbers: Whole, slices: Slices | None) -> pa.Array:

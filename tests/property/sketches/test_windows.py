@@ -66,8 +66,6 @@ def test_parts_that_were_added_up_say_the_same(parts, since):
 
 def test_what_does_not_fit_64_bits_is_refused():
     large = [2**62, 0, -(2**62)]
-    with pytest.raises(AnswerError, match="overflows"):
-        _table([(0, 5, large), (0, 5, large)]).of(0)
     apart = _table([(0, 5, large), (0, 6, large)]).of(0)
     starts = np.array([5, 6])
     assert apart.windows(starts, Window(1, 1)).tolist() == [large, large]
@@ -75,3 +73,26 @@ def test_what_does_not_fit_64_bits_is_refused():
         apart.windows(starts, Window(2, 1))
     with pytest.raises(AnswerError, match="overflows"):
         apart.total()
+
+
+def _lost(vertex, instant):
+    return SketchTable(pa.Table.from_batches([packed(vertex, pa.array([instant]), None)]), PLAN)
+
+
+@pytest.mark.parametrize("way", ["counters", "sums", "condensed"])
+def test_a_slice_that_does_not_fit_64_bits_is_lost_alone(way):
+    large, few = [2**62, 0, -(2**62)], [1, 2, 3]
+    parts = [_table([(0, 4, few), (0, 6, few), (1, 5, few)])]
+    parts += [_table([(0, 5, large), (0, 5, large)])] if way == "counters" else [_lost(0, 5)]
+    table = SketchTable(pa.concat_tables([part.table for part in parts]), PLAN)
+    if way == "condensed":
+        table = SketchTable(table.condensed(5), PLAN)
+    found, window = table.of(0), Window(1, 1)
+    assert found.windows(np.array([6]), window).tolist() == [few]
+    assert table.of(1).windows(np.array([5]), window).tolist() == [few]
+    for starts in ([5], [5, 6]):
+        with pytest.raises(AnswerError, match="overflows"):
+            found.windows(np.array(starts), window)
+    with pytest.raises(AnswerError, match="overflows"):
+        found.total()
+    assert SketchTable(table.condensed(6), PLAN).of(0).total().tolist() == [few]

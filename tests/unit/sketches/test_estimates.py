@@ -12,6 +12,7 @@ from gingham.algebra.sketches import (
     samples,
     sketch,
 )
+from gingham.algebra.sketches.estimate import fewest
 from gingham.core.errors import GinghamError
 from gingham.testing.joins import join_size
 from gingham.testing.regions import Table
@@ -94,11 +95,43 @@ def test_intervals_cover_at_least_their_level(many, name, confidence):
     plan, sketches, tables = many
     truth = join_size(SHAPES[name], tables)
     values = samples(plan, sketches, name)
-    for copies in (20, 100):
-        parts = values[: 300 * copies].reshape(300, copies)
+    enough = fewest(confidence)
+    for copies in (2, 20, enough):
+        times = min(300, len(values) // copies)
+        parts = values[: times * copies].reshape(times, copies)
         found = [median_of_means(part, confidence) for part in parts]
         covered = np.mean([one.lower <= truth <= one.upper for one in found])
         assert covered >= confidence
+        assert np.isfinite(found[0].upper) == (copies == enough)
+
+
+@pytest.mark.parametrize("confidence", [0.9, 0.95, 0.99])
+@pytest.mark.parametrize(("relations", "skew"), [(2, 1.0), (5, 1.0), (5, 1.5), (7, 1.5)])
+def test_intervals_cover_their_level_where_tails_are_long(relations, skew, confidence):
+    random, domain, rows = np.random.default_rng(1), 100, 200
+    odds = (1 + np.arange(domain)) ** -skew
+    chain = [(f"r{i}", B, f"r{i + 1}", A) for i in range(relations - 1)]
+    copies = fewest(confidence)
+    plan = plan_sharing({"q": chain}, budget=relations * 300 * copies)
+    total, pairs = empty(plan), np.ones(domain)
+    for number in range(relations):
+        a, b = random.choice(domain, (2, rows), p=odds / odds.sum())
+        total += sketch(plan, f"r{number}", {A: a, B: b})
+        counts = np.zeros((domain, domain))
+        np.add.at(counts, (a, b), 1)
+        pairs = counts.sum(axis=0) if number == 0 else pairs @ counts
+    truth = pairs.sum()
+    parts = samples(plan, total, "q").reshape(300, copies)
+    found = [median_of_means(part, confidence) for part in parts]
+    assert np.mean([one.lower <= truth <= one.upper for one in found]) >= confidence
+
+
+@pytest.mark.parametrize("confidence", [0.9, 0.99, 0.999])
+def test_the_estimate_is_the_mean_whatever_the_confidence(confidence):
+    skewed = np.exp(np.random.default_rng(0).normal(size=4000))
+    found = median_of_means(skewed, confidence)
+    assert found.value == pytest.approx(skewed.mean())
+    assert found.lower < found.value < found.upper
 
 
 def test_different_queries_may_be_estimated_from_one_sketch():

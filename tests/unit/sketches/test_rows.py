@@ -23,6 +23,19 @@ def test_a_null_key_joins_nothing():
     assert _counters(named) == _counters(sketch(PLAN, "r", {"a": ["x", "y"]}))
 
 
+def test_keys_that_are_all_null_are_of_any_type():
+    nothing = sketch(PLAN, "s", {"b": [None, None]})
+    total = sketch(PLAN, "r", {"a": [1, 2]}) + nothing + sketch(PLAN, "s", {"b": [2, None]})
+    assert _counters(total) == _counters(
+        sketch(PLAN, "r", {"a": [1, 2]}) + sketch(PLAN, "s", {"b": [2]})
+    )
+
+
+def test_a_whole_number_of_any_size_is_refused_beyond_63_bits():
+    with pytest.raises(AnswerError, match="beyond 63 bits"):
+        sketch(PLAN, "r", {"a": [2**70, None]})
+
+
 def test_a_null_in_an_attribute_that_a_query_does_not_join_on_is_no_matter():
     queries = {"one": [("r", "a", "s", "b")], "two": [("r", "a", "s", "b"), ("r", "c", "t", "c")]}
     plan = plan_sharing(queries, budget=400)

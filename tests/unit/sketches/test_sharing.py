@@ -2,7 +2,7 @@
 
 import pytest
 
-from gingham.algebra.sketches import JoinQuery, plan_sharing
+from gingham.algebra.sketches import JoinQuery, estimate, plan_sharing, sketch
 from gingham.algebra.sketches.query import trees
 from gingham.core.errors import QueryError
 from gingham.testing.regions import workload
@@ -143,3 +143,22 @@ def test_when_time_is_up_the_plan_is_right_and_says_so():
     plan = plan_sharing(workload(2), budget=2000, seconds=0)
     assert "time was up" in plan.notices[0]
     assert len(plan.vertices) <= 30
+
+
+def test_a_selection_of_nothing_reads_its_relation_no_times():
+    some = {str(n): frozenset(range(n)) for n in (1, 2)} | {"none": frozenset[int]()}
+    queries = [
+        JoinQuery([("r", "a", "s", "a")], name, selections={"r": found})
+        for name, found in some.items()
+    ]
+    plan = plan_sharing(queries, budget=400, share="fragments", fragments={"r": 2})
+    rows = sketch(plan, "r", {"a": [1, 2]}, fragments=[0, 1]) + sketch(plan, "s", {"a": [1, 2]})
+    found = estimate(plan, rows, "none")
+    assert (found.value, found.lower, found.upper) == (0, 0, 0)
+    assert all(vertices for vertices in plan.factors["none"])
+    nothing = JoinQuery(
+        [("r", "a", "z", "a")],
+        relations={"z": "r"},
+        selections={"r": frozenset(), "z": frozenset()},
+    )
+    assert plan_sharing([nothing], budget=9, share="fragments", fragments={"r": 2}).vertices

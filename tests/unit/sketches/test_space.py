@@ -1,6 +1,7 @@
 """Words are divided as well as they can be."""
 
 import itertools
+import math
 import random
 
 import pytest
@@ -88,6 +89,31 @@ def test_small_budgets_are_divided_as_by_brute_force(seed):
     near = allocate(named, budget=budget, weights=weighed).error
     best = min(sum(errors) for errors in divisions)
     assert best * (1 - 1e-9) <= near <= best * (1 + 2 * vertices / budget)
+
+
+def _least_maximum(need, budget):
+    """The least error of which everybody's words can be paid."""
+    errors = {n / words for n in need for words in range(1, budget + 1)}
+    return min(
+        error for error in errors if sum(math.ceil(n / error * (1 - 1e-12)) for n in need) <= budget
+    )
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_no_division_of_larger_budgets_has_a_smaller_maximum(seed):
+    chance = random.Random(seed)
+    weights = [1.3 ** chance.randint(0, 12) for _ in range(chance.randint(2, 5))]
+    apart = {number: [number] for number in range(len(weights))}
+    budget = len(weights) + chance.randint(0, 40)
+    found = allocate(apart, budget=budget, metric="maximum", weights=dict(enumerate(weights)))
+    assert found.error == pytest.approx(_least_maximum(weights, budget))
+    assert sum(found.words.values()) <= budget
+
+
+def test_the_maximum_may_take_fewer_words_than_the_continuous_optimum_rounded_down():
+    uses = {0: ["a"], 1: ["b"], 2: ["c"]}
+    found = allocate(uses, budget=13, metric="maximum", weights={0: 10.4, 1: 1.3, 2: 1.3})
+    assert found.words == {"a": 9, "b": 2, "c": 2}
 
 
 def test_a_budget_below_one_word_per_vertex_is_refused():

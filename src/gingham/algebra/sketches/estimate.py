@@ -1,4 +1,4 @@
-"""Medians of means, with an interval that holds for any distribution."""
+"""Means of samples, with an interval around their median of means."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from gingham.core.errors import GinghamError
+
+# Products of sketches have long tails: fewer samples do not tell how far they spread.
+_FEWEST = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,26 +30,31 @@ class Estimate:
 def median_of_means(
     samples: npt.NDArray[np.float64], confidence: float = 0.95, words: int = 0
 ) -> Estimate:
-    """Estimate what the samples are on average.
+    """Estimate what the samples are on average: by their mean, which is right on average.
 
-    By Chebyshev's inequality the mean of a group is off by more than k standard deviations with
-    probability 1/k² at most; the median is off only if half of all groups are. As many groups are
-    taken as make the interval shortest: one up to 97 %, more for higher confidence.
+    The interval is around a median of means. By Chebyshev's inequality the mean of a group is off
+    by more than k standard deviations with probability 1/k² at most; the median is off only if half
+    of all groups are. As many groups are taken as make the interval shortest: one up to 97 %, more
+    for higher confidence. Without samples enough to know the deviation it is endless.
     """
     if not 0 < confidence < 1:
         raise GinghamError(
             f"a confidence of {confidence}", "it is a probability", "0.95, or another below 1"
         )
-    copies = len(samples)
-    if copies < 2:
-        value = float(samples[0])
-        return Estimate(value, -math.inf, math.inf, math.inf, copies, words)
+    copies, value = len(samples), float(samples.mean())
+    variance = float(samples.var(ddof=1)) if copies > 1 else math.inf
+    if copies < fewest(confidence):
+        return Estimate(value, -math.inf, math.inf, variance / copies, copies, words)
     groups, deviations = _shortest(confidence, copies)
-    means = [part.mean() for part in np.array_split(samples, groups)]
-    variance = float(samples.var(ddof=1))
-    value = float(np.median(means))
+    middle = float(np.median([part.mean() for part in np.array_split(samples, groups)]))
     reach = deviations * math.sqrt(variance / (copies // groups))
-    return Estimate(value, value - reach, value + reach, variance / copies, copies, words)
+    lower, upper = min(middle - reach, value), max(middle + reach, value)
+    return Estimate(value, lower, upper, variance / copies, copies, words)
+
+
+def fewest(confidence: float) -> int:
+    """The fewest samples that an interval is made from: what it may miss is to be seen in them."""
+    return max(_FEWEST, math.ceil(2 / (1 - confidence)))
 
 
 def _shortest(confidence: float, copies: int) -> tuple[int, float]:

@@ -61,7 +61,7 @@ def worth_tying(trees: Iterable[JoinTree], universe: Mapping[str, int]) -> tuple
     return tuple(
         occurrence
         for occurrence, found in selections.items()
-        if len(_fewest(tuple(found), universe.get(occurrence.relation))[1]) < len(found)
+        if 0 < len(_fewest(tuple(found), universe.get(occurrence.relation))[1]) < len(found)
     )
 
 
@@ -74,13 +74,13 @@ def realize(
     for key, members in groups(graph).items():
         selections = tuple(dict.fromkeys(graph.nodes[m].occurrence.selection for m in members))
         relation = key.occurrence.relation
-        if key not in reduced:
+        columns, rows = _fewest(selections, universe.get(relation)) if key in reduced else ([], ())
+        if not rows:
             for member in members:
                 selection = graph.nodes[member].occurrence.selection
                 of_node[member] = ((len(vertices), 1),)
                 vertices.append(_vertex(len(vertices), key, *_plain(selection)))
             continue
-        columns, rows = _fewest(selections, universe.get(relation))
         first = len(vertices)
         for row in rows:
             vertices.append(_vertex(len(vertices), key, *_combined(columns, row)))
@@ -88,7 +88,9 @@ def realize(
             row = _row(graph.nodes[member].occurrence.selection, columns)
             times = coordinates(row, rows)
             assert times is not None  # the basis was made from this row
-            of_node[member] = tuple((first + i, t) for i, t in enumerate(times) if t)
+            # What selects nothing reads a sketch as well, no times: it still is of that relation.
+            read = tuple((first + i, t) for i, t in enumerate(times) if t)
+            of_node[member] = read or ((first, 0),)
     factors = [tuple(of_node[node] for node in used) for used in graph.uses]
     return Realized(tuple(vertices), tuple(factors))
 

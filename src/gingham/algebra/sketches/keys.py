@@ -14,7 +14,10 @@ from gingham.core.errors import AnswerError
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """A column of keys: words, which of them are no NULL, and the kind of type they came from."""
+    """A column of keys: words, which of them are no NULL, and the kind of type they came from.
+
+    A column of NULLs may be of any kind: "".
+    """
 
     words: Words
     present: npt.NDArray[np.bool_]
@@ -44,17 +47,25 @@ def encode(column: npt.ArrayLike) -> Keys:
             kind = str(values.dtype)
             return Keys(values.view(np.uint64), present & ~np.isnat(values), kind)
         case "O" | "U" | "S":
-            return _hashed(values, present)
+            return _objects(values, present)
         case _:
             raise _refused(f"keys of type {values.dtype}", "they have no 64-bit form")
 
 
-def _hashed(values: npt.NDArray[np.generic], present: npt.NDArray[np.bool_]) -> Keys:
+def _objects(values: npt.NDArray[np.generic], present: npt.NDArray[np.bool_]) -> Keys:
     listed = [
         value if there else None
         for value, there in zip(values.tolist(), present.tolist(), strict=True)
     ]
     types = {type(value) for value in listed if value is not None}
+    missing = np.array([value is None for value in listed], dtype=np.bool_)
+    if not types:
+        return Keys(np.zeros(len(listed), dtype=np.uint64), ~missing, "")
+    if types == {int}:
+        whole = [value or 0 for value in listed]
+        if max(map(abs, whole)) > 2**63 - 1:
+            raise _refused("a key beyond 63 bits", "it would equal another one")
+        return encode(np.ma.MaskedArray(np.array(whole, dtype=np.int64), missing))
     if len(types) > 1 or not types <= {str, bytes}:
         raise _refused(
             f"keys of types {', '.join(sorted(t.__name__ for t in types))}",
@@ -66,7 +77,7 @@ def _hashed(values: npt.NDArray[np.generic], present: npt.NDArray[np.bool_]) -> 
     }
     return Keys(
         np.array([words[value] for value in listed], dtype=np.uint64),
-        np.array([value is not None for value in listed], dtype=np.bool_),
+        ~missing,
         "bytes" if bytes in types else "text",
     )
 

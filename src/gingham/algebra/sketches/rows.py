@@ -78,7 +78,8 @@ def sketch(
     for vertex in vertices:
         counters[vertex.number] = rows.counted(plan, vertex)[1][0]
         pairs = zip(vertex.families, vertex.attributes, strict=True)
-        kinds = _same_kinds(kinds, {f: rows.keys[a].kind for f, a in pairs} if rows.size else {})
+        known = {f: kind for f, a in pairs if (kind := rows.keys[a].kind)}
+        kinds = _same_kinds(kinds, known if rows.size else {})
     return Sketches(plan.fingerprint, counters, kinds)
 
 

@@ -294,7 +294,10 @@ def _maximum(
     need = [heaviest[vertex] for vertex in range(vertices)]
     fill = _filled([(n, 1) for n in need], budget)
     continuous = [max(1.0, fill * n) for n in need]
-    words = [math.floor(m * (1 + 1e-12)) for m in continuous]
+    # The continuous optimum rounded down can be afforded. The best error is no larger than that
+    # one's, so no vertex gets fewer words than that takes; then the worst gets the next word.
+    reached = max(n / math.floor(m * (1 + 1e-12)) for n, m in zip(need, continuous, strict=True))
+    words = [max(1, math.ceil(n / reached * (1 - 1e-12))) for n in need]
     worst = [(-n / m, vertex) for vertex, (n, m) in enumerate(zip(need, words, strict=True))]
     heapq.heapify(worst)
     for _ in range(budget - sum(words)):
