@@ -29,7 +29,7 @@ class Curve:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """The errors of one workload by one metric; `held` is how often intervals held the truth."""
+    """The errors of one workload by one metric; `held` is how often intervals held it."""
 
     workload: int
     metric: str

@@ -142,7 +142,8 @@ class _Workload:
                 values = samples(plan, mine, name)
                 one = median_of_means(values)
                 errors[i, j] = (one.value / truth - 1) ** 2
-                held[i, j] = one.lower <= truth <= one.upper
+                stated = np.isfinite(one.upper)
+                held[i, j] = one.lower <= truth <= one.upper if stated else np.nan
                 copies[i, j] = plan.copies[name]
                 spread[j] = ((values / truth - 1) ** 2).mean()
         return _Measured(errors, held, copies, spread)
@@ -151,6 +152,8 @@ class _Workload:
 @dataclass(frozen=True, slots=True)
 class _Measured:
     """By plan and query: squared relative errors, whether the interval holds the truth, copies.
+
+    Where there are too few copies for an interval it holds nothing: NaN.
 
     `spread` is the variance of a query's copies, relative to the squared truth.
     """
@@ -191,7 +194,7 @@ def _panel(
         [one.spread for one in everything], axis=0, weights=[one.copies[-1] for one in everything]
     )
     curves = {way: _curve(several, spread, metric) for way, several in found.items()}
-    held = float(np.mean([one.held for one in everything]))
+    held = float(np.nanmean([one.held for one in everything]))
     return Panel(number, metric, tuple(budgets), curves, held)
 
 
