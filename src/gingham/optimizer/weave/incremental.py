@@ -32,30 +32,29 @@ _SPARE_TREES = 256  # that may join before bits need more memory than planned
 class IncrementalPlan(WovenPlan):
     """A plan that windows join and leave; each change gives a new plan.
 
-    How the cost should grow with the number of windows is known from the plans that were woven
-    from scratch. Once a plan costs more than that by the tolerance, it is woven anew. Guirguis et
-    al. (CIKM 2011), Section 5.2.
+    The last plan that was woven from scratch tells what one of today would cost at least. Once a
+    plan costs more than that by the tolerance, it is woven anew. Guirguis et al. (CIKM 2011),
+    Section 5.2, extrapolate that cost by a slope; but every window more costs less than the one
+    before, so that a slope promises too much, and plans stray from it by more than the tolerance.
     """
 
     tolerance: float = field(kw_only=True)
     from_scratch: Weave = field(kw_only=True, repr=False)
-    curve: tuple[tuple[int, float], ...] = field(kw_only=True)  # windows, cost from scratch
+    scratch: tuple[int, float] = field(kw_only=True)  # windows and cost of the last plan from it
+    rebuilds: int = field(default=0, kw_only=True)  # how often it was woven anew
     measure: Bits = field(kw_only=True, repr=False)
     rows: tuple[Row, ...] = field(kw_only=True, repr=False)
     classes: tuple[Ints, Ints, Ints] = field(kw_only=True, repr=False)  # slide, residue, tree
     size: int = field(kw_only=True)
 
     @property
-    def rebuilds(self) -> int:
-        """How often it was woven anew."""
-        return len(self.curve) - 1
+    def least(self) -> float:
+        """What a plan woven from scratch would cost at least.
 
-    @property
-    def expected(self) -> float:
-        """What a plan of so many windows should cost, by the slope of the curve."""
-        (n, cost), before = self.curve[-1], self.curve[-2] if len(self.curve) > 1 else (0, 0.0)
-        slope = (cost - before[1]) / (n - before[0]) if n != before[0] else cost / n
-        return max(cost + slope * (self.size - n), 0.0)
+        With more windows than then, as much as then; with fewer, its part of that.
+        """
+        size, cost = self.scratch
+        return cost * min(1.0, self.size / size)
 
     def add(self, window: AnyWindow) -> IncrementalPlan:
         """Weave one more window in."""
@@ -106,7 +105,7 @@ def incremental(plan: WovenPlan, tolerance: float, from_scratch: Weave) -> Incre
         plan.model,
         tolerance=tolerance,
         from_scratch=from_scratch,
-        curve=((size, plan.cost),),
+        scratch=(size, plan.cost),
         measure=measure,
         rows=rows,
         classes=_flat(classes),
@@ -197,13 +196,13 @@ class _Draft:
             classes=(self._slides, self._residues, self._owners),
             size=size,
         )
-        if old.tolerance and plan.cost <= (1 + old.tolerance) * plan.expected:
+        if old.tolerance and plan.cost <= (1 + old.tolerance) * plan.least:
             return plan
         anew = incremental(old.from_scratch(list(plan.windows)), old.tolerance, old.from_scratch)
         return replace(
             anew,
             operations=plan.operations + anew.operations,
-            curve=(*old.curve, *anew.curve),
+            rebuilds=old.rebuilds + 1,
         )
 
     def _merge_while_better(self, place: int, common: Floats | None) -> None:
