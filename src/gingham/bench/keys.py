@@ -6,8 +6,6 @@ to the driver there: a run that collected its shards would not end.
 
 import json
 import os
-import re
-import resource
 import subprocess
 import sys
 import tempfile
@@ -15,9 +13,10 @@ import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from gingham.bench.memory import peak
+
 KEYS = 1_000_000
 MOST_SENT = "32m"
-MEGABYTE = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,20 +61,9 @@ def _run(rows: int, folder: Path) -> Footprint:
         rows,
         answers.statistics.shards,
         spark.read.parquet(str(folder / "answers")).count(),
-        _peak(),
+        peak(),
         seconds,
     )
-
-
-def _peak() -> float:
-    """The most memory that this process ever had, in megabytes."""
-    status = Path("/proc/self/status")
-    if status.exists():
-        # Not getrusage: a child starts with its parent's peak there.
-        found = re.search(r"VmHWM:\s+(\d+) kB", status.read_text())
-        assert found is not None
-        return int(found[1]) / 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / MEGABYTE
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@ Each measurement is a process of its own, so that its memory is its own and it c
 from __future__ import annotations
 
 import multiprocessing
-import resource
 import statistics
 import time
 from collections.abc import Callable, Sequence
@@ -14,6 +13,7 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 
 from gingham.algebra.edges import edge_rate, normalized
+from gingham.bench.memory import peak
 from gingham.bench.targets import Target
 from gingham.bench.weave_figure import Figure
 from gingham.core.errors import BudgetError
@@ -22,7 +22,6 @@ from gingham.optimizer.weave.plan import window_classes
 from gingham.testing.windows import primes_up_to, stock_windows, zipf_windows
 
 METHODS = {"BS": "bit_set", "F1": "f1", "F1+Opt": "f1_memoised", "ours": None}
-MEGABYTE = 1 << 10  # of the kilobytes that the system counts in
 
 Step = Callable[[str], None]
 
@@ -143,10 +142,10 @@ def _plan(setting: Setting, edges: str | None, limit: float) -> Measured:
                 different, rate=setting.rate, method="weave_share", edges=edges, budget=limit
             )
     except BudgetError as error:
-        return Measured(0, 0, _peak(), 0, error.what)
+        return Measured(0, 0, peak(), 0, error.what)
     gave_up = next((notice for notice in plan.notices if "out of time" in notice), "")
     seconds = time.perf_counter() - start
-    return Measured(seconds, plan.operations, _peak(), plan.cost, gave_up)
+    return Measured(seconds, plan.operations, peak(), plan.cost, gave_up)
 
 
 def _merged(windows: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -157,10 +156,6 @@ def _merged(windows: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
         # Whole slides more keep the edges and add up the overlap factors.
         ranges[key] = ranges.get(key, 0) + range_ - (range_ % slide if key in ranges else 0)
     return [(range_, slide) for (_, slide), range_ in ranges.items()]
-
-
-def _peak() -> float:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / MEGABYTE
 
 
 def _apart(work: Callable[..., Measured], arguments: tuple[object, ...], limit: float) -> Measured:
