@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+import os
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import Any, Protocol
 
@@ -213,8 +215,8 @@ def pair_overlaps(one: tuple[Ints, Ints, Ints], others: tuple[Ints, Ints, Ints])
     return meets * (common / slides / other_slides)
 
 
-def overlaps_by_slide(sets: EdgeSets) -> Iterator[tuple[Ints, Floats]]:
-    """The same for all edge sets with all, per unit of time, a slide at a time.
+def fill_overlaps(found: npt.NDArray[Any], sets: EdgeSets) -> None:
+    """The same for all edge sets with all, per unit of time, some slides at a time on all cores.
 
     Slides without a common divisor need no look at residues: each pair meets once in their
     product.
@@ -224,14 +226,15 @@ def overlaps_by_slide(sets: EdgeSets) -> Iterator[tuple[Ints, Floats]]:
     lows, highs = sets.lows.astype(narrow), sets.highs.astype(narrow)
     different = slides.astype(narrow)
     two = lows != highs
-    counts = 1.0 + two
+    counts = (1 + two).astype(found.dtype)
     order = np.argsort(index, kind="stable")
     stops = np.cumsum(np.bincount(index)).tolist()
-    for number, slide in enumerate(different):
-        rows = order[stops[number - 1] if number else 0 : stops[number]]
+
+    def fill(number: int) -> None:
+        slide, rows = different[number], order[stops[number - 1] if number else 0 : stops[number]]
         common = np.gcd(different, slide)
         # Once in the lcm, per unit of time.
-        once = (common / slide / slides * sets.ticks)[index]
+        once = (common / slide / slides * sets.ticks).astype(found.dtype)[index]
         block = counts[rows, None] * (counts * once)
         tied = np.flatnonzero((common > 1)[index])
         divisors = common[index[tied]]
@@ -242,4 +245,8 @@ def overlaps_by_slide(sets: EdgeSets) -> Iterator[tuple[Ints, Floats]]:
         meets += (own_high == low) & two[rows, None]
         meets += (own_high == high) & pair & two[rows, None]
         block[:, tied] = meets * once[tied]
-        yield rows, block
+        found[rows] = block
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for _ in pool.map(fill, range(len(different))):
+            pass  # it raises what was raised there

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from gingham.optimizer.weave.anchors import Anchors
 from gingham.optimizer.weave.cost import Cost
-from gingham.optimizer.weave.measure import Measure, Row, overlaps_by_slide
+from gingham.optimizer.weave.measure import Measure, Row, fill_overlaps
 from gingham.optimizer.weave.windows import EdgeSets
 
 Floats = npt.NDArray[np.float64]
@@ -98,8 +98,7 @@ class Weaver:
         """One tree for each edge set."""
         rows = [measure.row(sets.classes(i)) for i in range(len(sets))]
         weaver = cls(sets.rates, sets.factors, rows, cost, rate, measure)
-        for which, block in overlaps_by_slide(sets):
-            weaver._bounds[which] = block
+        fill_overlaps(weaver._bounds, sets)
         weaver._anchors = Anchors(sets)
         return weaver
 

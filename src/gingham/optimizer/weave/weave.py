@@ -32,7 +32,7 @@ METHODS: dict[str, Callable[..., Partition]] = {
 }
 
 # Exact edge rates of a plan that was found on a sample may take this part of the time.
-_FOR_RATES = 0.15
+_FOR_RATES = 0.05
 
 
 @overload
