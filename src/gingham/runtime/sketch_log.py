@@ -23,6 +23,8 @@ from gingham.runtime.files import Files
 from gingham.runtime.numbered import newest_table, number_of, padded, table_name, tables_after
 from gingham.runtime.seal import read_json, read_table, write_json, write_table
 
+_FLOORS = "floors"
+
 
 @dataclass(frozen=True, slots=True)
 class SketchEntry:
@@ -99,9 +101,13 @@ class SketchLog:
         found = self._answered.names()
         return (number_of(found[-1]), read_json(self._answered, found[-1])) if found else (-1, {})
 
-    def snapshot(self, entry: SketchEntry, sketches: pa.Table) -> None:
-        """Keep what is needed after an entry in one file, and forget what is older."""
-        write_table(self._snapshots, table_name(entry.number), sketches, asdict(entry))
+    def snapshot(self, entry: SketchEntry, sketches: pa.Table, floors: Mapping[int, int]) -> None:
+        """Keep what is needed after an entry in one file, and forget what is older.
+
+        `floors` has for each epoch where its first slice may begin that is kept.
+        """
+        about = {**asdict(entry), _FLOORS: [list(pair) for pair in floors.items()]}
+        write_table(self._snapshots, table_name(entry.number), sketches, about)
         for files in (self._snapshots, self._answered):
             for name in files.names():
                 if number_of(name) < entry.number:
@@ -110,9 +116,13 @@ class SketchLog:
             if number_of(name) <= entry.number:
                 self._entries.delete(name)
 
-    def newest_snapshot(self) -> tuple[SketchEntry, pa.Table] | None:
+    def newest_snapshot(self) -> tuple[SketchEntry, pa.Table, dict[int, int]] | None:
+        """After which entry, the sketches, and where those of each epoch begin."""
         found = newest_table(self._snapshots)
-        return (SketchEntry.from_json(found[1]), found[0]) if found else None
+        if found is None:
+            return None
+        table, about = found
+        return SketchEntry.from_json(about), table, dict(about[_FLOORS])
 
     def entries(self, after: int) -> Iterator[tuple[SketchEntry, pa.Table]]:
         """The entries after this number, oldest first."""

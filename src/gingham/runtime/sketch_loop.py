@@ -21,7 +21,6 @@ import pyarrow as pa
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 
 from gingham.core import names
 from gingham.core.errors import CheckpointError, GinghamError
@@ -34,7 +33,6 @@ from gingham.runtime.clock import Marks, Timing
 from gingham.runtime.delivery import Delivery
 from gingham.runtime.sketch_log import SketchEntry, SketchLog, StoredEpoch
 from gingham.runtime.sketch_session import SketchSession
-from gingham.spark.alone import micros
 from gingham.spark.check import failed_job
 
 # So many entries are kept before they are replaced by a snapshot.
@@ -51,6 +49,7 @@ class _Epoch:
     until: int  # and before this
     tables: pa.Table  # sketches of what is no stream
     parts: list[pa.Table] = field(default_factory=list[pa.Table])
+    floor: int = NEVER  # slices before this are dropped: windows that start earlier lack some
     # Queries that came later: their windows end after this.
     adopted: dict[str, int] = field(default_factory=dict[str, int])
 
@@ -122,8 +121,11 @@ class SketchLoop:
             self._begin(epoch)
         snapshot = self._log.newest_snapshot()
         if snapshot is not None:
-            self._take(*snapshot)
-            self._snapshot = self._last.number
+            entry, sketches, floors = snapshot
+            for epoch in self._epochs:
+                epoch.floor = floors.get(epoch.number, NEVER)
+            self._take(entry, sketches)
+            self._snapshot = entry.number
         for entry, sketches in self._log.entries(after=self._last.number):
             self._take(entry, sketches)
         answered, self._closed = self._log.closed()
@@ -145,8 +147,7 @@ class SketchLoop:
         rows = rows.persist()
         try:
             self._plan()
-            time = self._session.source(stream).time or ""
-            latest = rows.select(F.max(F.expr(micros(rows, time)))).collect()[0][0]
+            latest = self._session.latest(stream, rows)
             sketches = [self._sketched(e.plan, {stream: rows}, e.number) for e in self._epochs]
         finally:
             rows.unpersist()
@@ -241,7 +242,7 @@ class SketchLoop:
             starts = window_starts(query, sketches, epoch.plan.sliced)
             assert starts is not None
             ends = starts + window.range
-            own = (starts >= epoch.since) & (starts < epoch.until)
+            own = (starts >= max(epoch.since, epoch.floor)) & (starts < epoch.until)
             due = starts[own & (ends > closed) & (ends <= closes)]
             found = self._session.estimate(query, epoch.plan, sketches, due)
         except GinghamError as error:
@@ -268,12 +269,14 @@ class SketchLoop:
                 self._epochs.remove(epoch)
                 self._log.forget_epoch(epoch.number)
                 continue
+            # What a newcomer would need from before is gone for good.
+            epoch.floor = floor = max(epoch.floor, floor)
             parts = SketchTable(pa.concat_tables([_NOTHING, *epoch.parts]), epoch.plan.sharing)
             kept = parts.condensed(floor)
             tags = pa.array(np.full(kept.num_rows, epoch.number, dtype=np.int64))
             epoch.parts = [kept.append_column(names.EPOCH, tags).select(_NOTHING.column_names)]
         table = pa.concat_tables([_NOTHING, *(part for e in self._epochs for part in e.parts)])
-        self._log.snapshot(self._last, table)
+        self._log.snapshot(self._last, table, {e.number: e.floor for e in self._epochs})
         self._snapshot = self._last.number
 
     def _floor(self, query: BoundJoin) -> int:
