@@ -13,7 +13,7 @@ comes while they are open reads the sketches of that plan, if they are what it n
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -71,6 +71,10 @@ class _Epoch:
             return False
         self.plan, self.adopted[query.name] = plan, after
         return True
+
+    def read_by(self, registered: Mapping[str, str]) -> list[BoundJoin]:
+        """The queries that it answers, of those that are registered with this text."""
+        return [q for q in self.plan.queries if registered.get(q.name) == q.query.text]
 
     def sketches(self) -> SketchTable:
         return SketchTable(pa.concat_tables([self.tables, *self.parts]), self.plan.sharing)
@@ -178,11 +182,10 @@ class SketchLoop:
             if adopted:
                 self._log.write_epoch(epoch.stored, epoch.tables)
         plan = self._session.plan(wanted, self._weights)
-        since = 1 + max((marks.latest for marks in self._last.marks.values()), default=NEVER)
         sources = {one.relation: self._session.source(one.relation) for one in plan.passes}
         tables = {name: source.rows for name, source in sources.items() if source.time is None}
         number = 0 if newest is None else newest.number + 1
-        epoch = _Epoch(number, plan, since, FOREVER, self._sketched(plan, tables, number))
+        epoch = _Epoch(number, plan, self._ahead, FOREVER, self._sketched(plan, tables, number))
         self._log.write_epoch(epoch.stored, epoch.tables)
         self._begin(epoch)
 
@@ -212,17 +215,17 @@ class SketchLoop:
 
     def _answer(self) -> None:
         """Estimate and deliver all windows that the watermarks have passed."""
-        registered = {query.name: query.query.text for query in self._queries()}
+        registered = self._registered()
         answers: dict[str, list[pa.Table]] = {}
         closed = dict(self._closed)
         for epoch in self._epochs:
             sketches = epoch.sketches()
-            for query in epoch.plan.queries:
+            for query in epoch.read_by(registered):
                 mark = max(
                     self._closed.get(query.name, NEVER), epoch.adopted.get(query.name, NEVER)
                 )
                 closes = self._watermark(query)
-                if registered.get(query.name) != query.query.text or closes <= mark:
+                if closes <= mark:
                     continue
                 closed[query.name] = closes
                 found = self._estimated(epoch, query, sketches, mark, closes)
@@ -232,6 +235,9 @@ class SketchLoop:
         self._delivery.deliver(joined, self._last.number)
         self._closed = closed
         self._log.answer(self._last, closed)
+
+    def _registered(self) -> dict[str, str]:
+        return {query.name: query.query.text for query in self._queries()}
 
     def _estimated(
         self, epoch: _Epoch, query: BoundJoin, sketches: SketchTable, closed: int, closes: int
@@ -263,8 +269,11 @@ class SketchLoop:
 
     def _prune(self) -> None:
         """Drop what no open window needs, and keep the rest in one file."""
+        registered = self._registered()
         for epoch in list(self._epochs):
-            floor = min(self._floor(query) for query in epoch.plan.queries)
+            # Whoever was removed needs nothing.
+            needed = [self._floor(query) for query in epoch.read_by(registered)]
+            floor = min(needed, default=self._ahead)
             if floor >= epoch.until:
                 self._epochs.remove(epoch)
                 self._log.forget_epoch(epoch.number)
@@ -278,6 +287,11 @@ class SketchLoop:
         table = pa.concat_tables([_NOTHING, *(part for e in self._epochs for part in e.parts)])
         self._log.snapshot(self._last, table, {e.number: e.floor for e in self._epochs})
         self._snapshot = self._last.number
+
+    @property
+    def _ahead(self) -> int:
+        """The first instant after all that was seen."""
+        return 1 + max((marks.latest for marks in self._last.marks.values()), default=NEVER)
 
     def _floor(self, query: BoundJoin) -> int:
         """Where the first window starts that is not answered."""

@@ -126,6 +126,11 @@ class _Streams:
             self.loop.batch(stream, rows, self.batches)
         self.batches += 1
 
+    @property
+    def epochs(self) -> list[str]:
+        """The epochs that are kept."""
+        return Files(str(self.folder)).within("epochs").names()
+
     def answers(self, name: str) -> dict[int, int]:
         """Estimates by the start of the window, in seconds."""
         table = self.sink.arrow(name)
@@ -187,3 +192,30 @@ def test_a_query_that_comes_back_answers_no_window_whose_first_slices_are_droppe
     found = {start: n for start, n in streams.answers("sliding").items() if start >= 0}
     assert found
     assert set(found.values()) == {100}
+
+
+def test_an_epoch_ends_although_a_stream_of_a_removed_query_is_quiet(streams: _Streams):
+    streams.add(TEN, "ten")
+    streams.add(TEN.replace("r, s", "r, quiet s"), "quiet")
+    streams.feed(5)
+    del streams.queries["quiet"]
+    for second in range(15, 100, 10):
+        streams.feed(second)
+    assert len(streams.epochs) == 1
+    assert streams.answers("ten") == dict.fromkeys(range(0, 90, 10), 1)
+
+
+def test_with_no_query_the_newest_epoch_stays_and_keeps_nothing(streams: _Streams):
+    streams.add(TEN, "ten")
+    streams.feed(5)
+    del streams.queries["ten"]
+    for second in range(15, 100, 10):
+        streams.feed(second)
+    assert len(streams.epochs) == 1
+    streams.add(TEN, "ten")
+    streams.feed(105)
+    streams.feed(115)
+    streams.feed(125)
+    found = streams.answers("ten")
+    assert set(found.values()) == {1}
+    assert {100, 110} <= found.keys()
