@@ -23,7 +23,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
 from gingham.core import names
-from gingham.core.errors import CheckpointError, GinghamError
+from gingham.core.errors import CheckpointError, GinghamError, SinkError
 from gingham.core.time import parse_duration
 from gingham.finals.estimates import SketchTable, no_sketches, window_starts
 from gingham.finals.windows import FOREVER, NEVER
@@ -98,15 +98,22 @@ class SketchLoop:
         self._delivery = delivery
         self._epochs: list[_Epoch] = []
         self._last = SketchEntry()
+        self._known: Mapping[str, str] = {}  # the queries of the last batch, and their text
         self._closed: dict[str, int] = {}  # by query: windows up to here are answered
         self._snapshot = -1
         self._lock = threading.Lock()
-        self.failed: dict[str, GinghamError] = {}  # why queries have no answer for some window
+        self._failed: dict[str, GinghamError] = {}  # why queries have no answer for some window
+        self._waiting: dict[str, GinghamError] = {}  # why answers are not delivered yet
         self.error: GinghamError | None = None  # what stopped the streams
 
     def last_batch(self, stream: str) -> int:
         """Spark's number of the last batch of a stream in the log; -1 if there is none."""
         return self._last.batches.get(stream, -1)
+
+    @property
+    def failed(self) -> dict[str, GinghamError]:
+        """Why answers of queries are missing: the last reason of each."""
+        return {**self._failed, **self._waiting}
 
     def recover(self) -> None:
         """Go on where the log ends; an entry whose answers were not delivered is finished."""
@@ -133,6 +140,9 @@ class SketchLoop:
         for entry, sketches in self._log.entries(after=self._last.number):
             self._take(entry, sketches)
         answered, self._closed = self._log.closed()
+        if self._epochs:
+            self._known = self._epochs[-1].stored.queries
+        self._come_and_go()
         if self._last.number > answered:
             self._answer()
 
@@ -172,6 +182,7 @@ class SketchLoop:
 
         Windows that are open already are answered by older epochs, for new queries as well.
         """
+        self._come_and_go()
         wanted = list(self._queries())
         newest = self._epochs[-1] if self._epochs else None
         texts = {query.name: query.query.text for query in wanted}
@@ -188,6 +199,19 @@ class SketchLoop:
         epoch = _Epoch(number, plan, self._ahead, FOREVER, self._sketched(plan, tables, number))
         self._log.write_epoch(epoch.stored, epoch.tables)
         self._begin(epoch)
+
+    def _come_and_go(self) -> None:
+        """Forget queries that were removed; whoever comes answers windows that end after now."""
+        registered = self._registered()
+        gone = {name for name, text in self._known.items() if registered.get(name) != text}
+        for name in gone | (self._delivery.waiting.keys() - registered.keys()):
+            self._delivery.forget(name)
+            self._failed.pop(name, None)
+            self._waiting.pop(name, None)
+        for query in self._queries():
+            if self._known.get(query.name) != query.query.text:
+                self._closed[query.name] = self._watermark(query)
+        self._known = registered
 
     def _begin(self, epoch: _Epoch) -> None:
         if self._epochs:
@@ -232,7 +256,8 @@ class SketchLoop:
                 if found is not None and found.num_rows:
                     answers.setdefault(query.name, []).append(found)
         joined = {name: pa.concat_tables(parts) for name, parts in answers.items()}
-        self._delivery.deliver(joined, self._last.number)
+        undelivered = self._delivery.deliver(joined, self._last.number)
+        self._waiting = {name: _undelivered(name, error) for name, error in undelivered.items()}
         self._closed = closed
         self._log.answer(self._last, closed)
 
@@ -252,7 +277,7 @@ class SketchLoop:
             due = starts[own & (ends > closed) & (ends <= closes)]
             found = self._session.estimate(query, epoch.plan, sketches, due)
         except GinghamError as error:
-            self.failed[query.name] = error
+            self._failed[query.name] = error
             return None
         if found.weight is not None:
             self._weights[query.name] = found.weight
@@ -298,6 +323,14 @@ class SketchLoop:
         window = query.query.window
         assert window is not None  # others are refused when streams are started
         return Timing(0).floor(window, Marks(self._watermark(query)), NEVER)
+
+
+def _undelivered(name: str, error: Exception) -> SinkError:
+    return SinkError(
+        f"query {name!r}: its sink failed",
+        str(error),
+        "a sink that takes answers: they wait in the checkpoint, and every batch tries again",
+    )
 
 
 _NOTHING = no_sketches().append_column(names.EPOCH, pa.array([], pa.int64()))

@@ -94,8 +94,8 @@ class RunningSketches:
         return all(query.isActive for query in self.streaming.values())
 
     def failed(self) -> Mapping[str, GinghamError]:
-        """Why queries have no answer for some window: the last reason of each."""
-        return dict(self._loop.failed)
+        """Why queries have no answer for some window, or it waits: the last reason of each."""
+        return self._loop.failed
 
     def stop(self) -> None:
         """Stop after the batches that are being worked on."""

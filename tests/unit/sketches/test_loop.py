@@ -18,7 +18,7 @@ from gingham.core import names
 from gingham.finals.estimates import no_sketches
 from gingham.plan.sketches import BoundJoin, Measure, SketchPlan
 from gingham.plan.slices import Slices
-from gingham.runtime import sketch_loop
+from gingham.runtime import delivery, sketch_loop
 from gingham.runtime.delivery import Delivery
 from gingham.runtime.files import Files
 from gingham.runtime.sinks import MemorySink
@@ -111,9 +111,10 @@ class _Streams:
     def start(self) -> None:
         """Start from what is in the folder, as after a crash."""
         files = Files(str(self.folder))
-        delivery = Delivery(self.sink, files)
         queries = lambda: tuple(self.queries.values())  # noqa: E731
-        self.loop = SketchLoop(self.session, queries, {}, SketchLog(files), delivery)
+        self.loop = SketchLoop(
+            self.session, queries, {}, SketchLog(files), Delivery(self.sink, files)
+        )
         self.loop.recover()
 
     def add(self, sql: str, name: str) -> None:
@@ -140,6 +141,17 @@ class _Streams:
         found = list(zip(starts.tolist(), table["estimate"].to_pylist(), strict=True))
         assert len(dict(found)) == len(found)  # each window once
         return {start: round(value) for start, value in found}
+
+
+class _BrokenSink(MemorySink):
+    """Takes nothing as long as it is broken."""
+
+    broken = True
+
+    def deliver(self, name: str, answer: Any, number: int) -> None:
+        if self.broken:
+            raise OSError("disk full")
+        super().deliver(name, answer, number)
 
 
 @pytest.fixture
@@ -219,3 +231,58 @@ def test_with_no_query_the_newest_epoch_stays_and_keeps_nothing(streams: _Stream
     found = streams.answers("ten")
     assert set(found.values()) == {1}
     assert {100, 110} <= found.keys()
+
+
+@pytest.fixture
+def broken(streams: _Streams, monkeypatch: pytest.MonkeyPatch) -> _BrokenSink:
+    monkeypatch.setattr(delivery, "PATIENCE", 0.0)
+    streams.sink = _BrokenSink()
+    streams.start()
+    return streams.sink
+
+
+def test_a_sink_that_fails_is_said_until_it_takes_what_waits(
+    streams: _Streams, broken: _BrokenSink
+):
+    streams.add(TEN, "ten")
+    streams.feed(5)
+    streams.feed(15)
+    assert "disk full" in str(streams.loop.failed["ten"])
+    broken.broken = False
+    streams.feed(17)
+    assert not streams.loop.failed
+    assert streams.answers("ten") == {0: 1}
+
+
+@pytest.mark.parametrize("restart", [False, True])
+def test_answers_that_wait_go_with_their_query(
+    streams: _Streams,
+    broken: _BrokenSink,
+    restart: bool,  # noqa: FBT001
+):
+    streams.add(TEN, "ten")
+    streams.feed(5)
+    streams.feed(15)
+    del streams.queries["ten"]
+    if restart:
+        streams.start()
+    # Another query of that name.
+    streams.add(TEN.replace("count(*)", "sum(r.v)"), "ten")
+    broken.broken = False
+    for second in (25, 35, 45):
+        streams.feed(second)
+    assert streams.answers("ten") == {20: 1, 30: 1}
+    assert not streams.loop.failed
+
+
+def test_a_query_that_comes_back_answers_windows_that_end_later(streams: _Streams):
+    streams.add(TEN, "ten")
+    streams.add(TEN, "other")
+    streams.feed(5)
+    streams.feed(15)
+    del streams.queries["ten"]
+    streams.feed(25)
+    streams.feed(35)
+    streams.add(TEN, "ten")
+    streams.feed(45)
+    assert streams.answers("ten") == {0: 1, 30: 1}
