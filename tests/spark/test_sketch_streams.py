@@ -216,6 +216,24 @@ def test_a_checkpoint_of_another_budget_is_refused(spark: SparkSession, tmp_path
         _sketches(spark, frames, budget=200).start(checkpoint=state, sink="memory")
 
 
+def test_a_loom_and_its_sketches_share_a_checkpoint(spark: SparkSession, tmp_path: Path, batches):
+    loom = Loom(spark)
+    for name in batches:
+        loom.stream(name, replayed(spark, tmp_path / name), time="ts", watermark="4 seconds")
+    loom.add("SELECT count(*) FROM trades GROUP BY window(ts, '10 seconds')", name="trades")
+    sketches = loom.sketch(budget=300)
+    sketches.add(QUERIES["pairs"], name="pairs")
+    state = str(tmp_path / "state")
+    runs = [start(checkpoint=state, sink="memory") for start in (loom.start, sketches.start)]
+    for running in runs:
+        running.process_all_available()
+        running.stop()
+    # Neither skips what the other has read.
+    windows = {row["window_start"] for row in _expected(spark, batches, "pairs")}
+    for running, name in zip(runs, ("trades", "pairs"), strict=True):
+        assert windows <= {row["window_start"] for row in _rows(running.arrow(name))}
+
+
 def test_what_cannot_be_streamed_is_refused(spark: SparkSession, tmp_path: Path, batches):
     state = str(tmp_path / "state")
     sketches = _streaming(spark, tmp_path)

@@ -36,17 +36,19 @@ def start_sketches(
     for query in queries():
         refuse_without_window(query)
     opened = Checkpoint(checkpoint)
-    folders = {s.name: opened.of(s.name, s.rows, s.time or "") for s in streams}
+    for source in streams:
+        opened.of(source.name, source.rows, source.time or "")
     own = opened.files.within("sketches")
     loop = SketchLoop(session, queries, weights, SketchLog(own), Delivery(sink, own))
     loop.recover()
     running = {
         source.name: read_stream(
             session.spark,
-            source.name,
+            f"sketches of {source.name}",
             source.rows,
             partial(loop.batch, source.name),
-            folders[source.name],
+            # Not where a loom with the same checkpoint keeps how far it has read the stream.
+            own.within("streams").within(source.name),
             trigger,
             loop.last_batch(source.name),
         )
