@@ -53,7 +53,7 @@ class StoredEpoch:
     """What an epoch was planned from; `since` is where its first windows may start.
 
     `adopted` are queries that came later and read its sketches: their text, and where the first
-    of their windows may end.
+    of their windows may end. `raised` are queries that it went on without, and why.
     """
 
     number: int
@@ -62,6 +62,7 @@ class StoredEpoch:
     weights: Mapping[str, float]
     fingerprint: str
     adopted: Mapping[str, tuple[str, int]]
+    raised: Mapping[str, tuple[str, str, str]]
 
 
 class SketchLog:

@@ -13,7 +13,7 @@ comes while they are open reads the sketches of that plan, if they are what it n
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -22,12 +22,14 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
+from gingham.algebra.sketches.fragments import Factor
 from gingham.core import names
-from gingham.core.errors import CheckpointError, GinghamError, SinkError
+from gingham.core.errors import AnswerError, CheckpointError, GinghamError, SinkError
 from gingham.core.time import parse_duration
 from gingham.finals.estimates import SketchTable, no_sketches, window_starts
 from gingham.finals.windows import FOREVER, NEVER
 from gingham.optimizer.share_sketches import adopt
+from gingham.optimizer.spare_sketches import without
 from gingham.plan.sketches import BoundJoin, SketchPlan
 from gingham.runtime.clock import Marks, Timing
 from gingham.runtime.delivery import Delivery
@@ -52,29 +54,51 @@ class _Epoch:
     floor: int = NEVER  # slices before this are dropped: windows that start earlier lack some
     # Queries that came later: their windows end after this.
     adopted: dict[str, int] = field(default_factory=dict[str, int])
+    # Queries that raised in the middle of a batch, and why: it goes on without them.
+    raised: dict[str, GinghamError] = field(default_factory=dict[str, GinghamError])
 
     @property
     def stored(self) -> StoredEpoch:
         sharing = self.plan.sharing
         texts = {query.name: query.query.text for query in self.plan.queries}
         adopted = {name: (texts.pop(name), after) for name, after in self.adopted.items()}
+        raised = {name: (e.what, e.why, e.instead) for name, e in self.raised.items()}
         return StoredEpoch(
-            self.number, self.since, texts, sharing.weights, sharing.fingerprint, adopted
+            self.number, self.since, texts, sharing.weights, sharing.fingerprint, adopted, raised
         )
+
+    @property
+    def live(self) -> SketchPlan:
+        """What rows are sketched under."""
+        return without(self.plan, self.raised)[0] if self.raised else self.plan
+
+    @property
+    def lost(self) -> dict[str, GinghamError]:
+        """Queries that it does not answer any more, and why."""
+        if not self.raised:
+            return {}
+        why = next(iter(self.raised.values()))
+        return {**dict.fromkeys(without(self.plan, self.raised)[1], why), **self.raised}
 
     def adopt(self, query: BoundJoin, after: int) -> bool:
         """Let one more query read the sketches; False if it does already, or they do not serve."""
         if any(query.name == known.name for known in self.plan.queries):
             return False
         plan = adopt(self.plan, query)
-        if plan is None:
+        if plan is None or not self._keeps(plan.sharing.factors[query.name]):
             return False
         self.plan, self.adopted[query.name] = plan, after
         return True
 
     def read_by(self, registered: Mapping[str, str]) -> list[BoundJoin]:
         """The queries that it answers, of those that are registered with this text."""
-        return [q for q in self.plan.queries if registered.get(q.name) == q.query.text]
+        known = [q for q in self.plan.queries if registered.get(q.name) == q.query.text]
+        return [q for q in known if q.name not in self.lost] if self.raised else known
+
+    def _keeps(self, factors: Iterable[Factor]) -> bool:
+        """Whether all these sketches are still made."""
+        live = {vertex.number for vertex in self.live.sharing.vertices}
+        return live.issuperset(vertex for factor in factors for vertex, _ in factor)
 
     def sketches(self) -> SketchTable:
         return SketchTable(pa.concat_tables([self.tables, *self.parts]), self.plan.sharing)
@@ -98,6 +122,7 @@ class SketchLoop:
         self._delivery = delivery
         self._epochs: list[_Epoch] = []
         self._last = SketchEntry()
+        self._quarantine: dict[str, str] = {}  # queries that brought a batch down, by their text
         self._known: Mapping[str, str] = {}  # the queries of the last batch, and their text
         self._closed: dict[str, int] = {}  # by query: windows up to here are answered
         self._snapshot = -1
@@ -129,6 +154,8 @@ class SketchLoop:
             epoch = _Epoch(stored.number, plan, stored.since, FOREVER, tables)
             for name, (sql, after) in stored.adopted.items():
                 epoch.adopt(self._session.bind(sql, name), after)
+            epoch.raised = {name: AnswerError(*why) for name, why in stored.raised.items()}
+            self._say_lost(epoch)
             self._begin(epoch)
         snapshot = self._log.newest_snapshot()
         if snapshot is not None:
@@ -162,7 +189,7 @@ class SketchLoop:
         try:
             self._plan()
             latest = self._session.latest(stream, rows)
-            sketches = [self._sketched(e.plan, {stream: rows}, e.number) for e in self._epochs]
+            sketches = [self._of_batch(epoch, stream, rows) for epoch in self._epochs]
         finally:
             rows.unpersist()
         delay = parse_duration(self._session.source(stream).watermark or "0 seconds")
@@ -183,10 +210,13 @@ class SketchLoop:
         Windows that are open already are answered by older epochs, for new queries as well.
         """
         self._come_and_go()
-        wanted = list(self._queries())
+        held = self._quarantine
+        wanted = [q for q in self._queries() if held.get(q.name) != q.query.text]
         newest = self._epochs[-1] if self._epochs else None
         texts = {query.name: query.query.text for query in wanted}
-        if not wanted or (newest is not None and newest.stored.queries == texts):
+        if not wanted or (
+            newest is not None and not newest.raised and newest.stored.queries == texts
+        ):
             return
         for epoch in self._epochs:
             adopted = [query for query in wanted if epoch.adopt(query, self._watermark(query))]
@@ -196,7 +226,18 @@ class SketchLoop:
         sources = {one.relation: self._session.source(one.relation) for one in plan.passes}
         tables = {name: source.rows for name, source in sources.items() if source.time is None}
         number = 0 if newest is None else newest.number + 1
-        epoch = _Epoch(number, plan, self._ahead, FOREVER, self._sketched(plan, tables, number))
+        try:
+            sketches = self._sketched(plan, tables, number)
+        except (PySparkException, Py4JError) as error:
+            why = failed_job(error)
+            raised = _fragile(wanted, tables)
+            if not raised:
+                raise why from error
+            self._quarantine |= raised
+            self._failed |= dict.fromkeys(raised, why)
+            self._plan()
+            return
+        epoch = _Epoch(number, plan, self._ahead, FOREVER, sketches)
         self._log.write_epoch(epoch.stored, epoch.tables)
         self._begin(epoch)
 
@@ -211,6 +252,8 @@ class SketchLoop:
         for query in self._queries():
             if self._known.get(query.name) != query.query.text:
                 self._closed[query.name] = self._watermark(query)
+                # Whoever was removed may be added again, mended or not.
+                self._quarantine.pop(query.name, None)
         self._known = registered
 
     def _begin(self, epoch: _Epoch) -> None:
@@ -218,13 +261,32 @@ class SketchLoop:
             self._epochs[-1].until = epoch.since
         self._epochs.append(epoch)
 
+    def _of_batch(self, epoch: _Epoch, stream: str, rows: DataFrame) -> pa.Table:
+        """The sketches of a batch; queries that bring the job down are left out from then on."""
+        try:
+            return self._sketched(epoch.live, {stream: rows}, epoch.number)
+        except (PySparkException, Py4JError) as error:
+            why = failed_job(error)
+            queries = [q for q in epoch.plan.queries if q.name not in epoch.raised]
+            raised = _fragile(queries, [stream])
+            if not raised:
+                raise why from error
+        self._quarantine |= raised
+        epoch.raised |= dict.fromkeys(raised, why)
+        self._log.write_epoch(epoch.stored, epoch.tables)
+        self._say_lost(epoch)
+        return self._of_batch(epoch, stream, rows)
+
+    def _say_lost(self, epoch: _Epoch) -> None:
+        """Tell why an epoch does not answer queries that are registered."""
+        registered, lost = self._registered(), epoch.lost
+        texts = {query.name: query.query.text for query in epoch.plan.queries}
+        self._failed |= {name: lost[name] for name in lost if registered.get(name) == texts[name]}
+
     def _sketched(self, plan: SketchPlan, rows: dict[str, DataFrame], epoch: int) -> pa.Table:
         if not any(one.relation in rows for one in plan.passes):
             return _NOTHING
-        try:
-            table = self._session.sketch(plan, rows)
-        except (PySparkException, Py4JError) as error:
-            raise failed_job(error) from error
+        table = self._session.sketch(plan, rows)
         tags = pa.array(np.full(table.num_rows, epoch, dtype=np.int64))
         return table.append_column(names.EPOCH, tags).select(_NOTHING.column_names)
 
@@ -323,6 +385,15 @@ class SketchLoop:
         window = query.query.window
         assert window is not None  # others are refused when streams are started
         return Timing(0).floor(window, Marks(self._watermark(query)), NEVER)
+
+
+def _fragile(queries: Iterable[BoundJoin], relations: Container[str]) -> dict[str, str]:
+    """Who may have raised while these relations were read, with their text."""
+    return {
+        query.name: query.query.text
+        for query in queries
+        if query.fragile and any(name in relations for name in query.query.relations.values())
+    }
 
 
 def _undelivered(name: str, error: Exception) -> SinkError:

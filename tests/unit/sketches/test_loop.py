@@ -15,6 +15,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql.types import IntegerType, StructField, StructType, TimestampType
 
 from gingham.core import names
+from gingham.core.errors import AnswerError
 from gingham.finals.estimates import no_sketches
 from gingham.plan.sketches import BoundJoin, Measure, SketchPlan
 from gingham.plan.slices import Slices
@@ -31,6 +32,7 @@ from gingham.sql.join_aggregates import parse_join_aggregate
 SECOND = 1_000_000
 PAIRS = "SELECT count(*) FROM r, s WHERE r.k = s.k GROUP BY window(ts, '{}')"
 TEN = PAIRS.format("10 seconds")
+FRAGILE = TEN.replace("count(*)", "sum(r.w)")
 SLIDING = PAIRS.format("100 seconds', '10 seconds")
 
 
@@ -286,3 +288,65 @@ def test_a_query_that_comes_back_answers_windows_that_end_later(streams: _Stream
     streams.add(TEN, "ten")
     streams.feed(45)
     assert streams.answers("ten") == {0: 1, 30: 1}
+
+
+@pytest.mark.parametrize("restart", [False, True])
+def test_a_query_that_raises_fails_alone(
+    streams: _Streams,
+    restart: bool,  # noqa: FBT001
+):
+    streams.add(TEN, "ten")
+    streams.add(FRAGILE, "bad")
+    for second in (3, 5, 15):
+        streams.feed(second)
+    streams.feed(17, bad=True)
+    assert streams.answers("bad") == {0: 4}
+    assert "is no number" in str(streams.loop.failed["bad"])
+    if restart:
+        streams.start()
+        assert "is no number" in str(streams.loop.failed["bad"])
+        del streams.queries["bad"]
+    for second in (18, 25, 35, 45):
+        streams.feed(second, bad=True)
+    assert streams.answers("ten") == {0: 4, 10: 9, 20: 1, 30: 1}
+    # The window with the row that it cannot read has no answer, and none is answered in part.
+    assert streams.answers("bad") == {0: 4}
+    assert not streams.loop.error
+
+
+def test_a_query_that_raised_has_another_chance_when_it_comes_back(streams: _Streams):
+    streams.add(TEN, "ten")
+    streams.add(FRAGILE, "bad")
+    streams.feed(5, bad=True)
+    del streams.queries["bad"]
+    streams.feed(15)
+    streams.add(FRAGILE, "bad")
+    for second in (16, 25, 35):
+        streams.feed(second)
+    assert streams.answers("bad") == {20: 1}
+    assert streams.answers("ten") == {0: 1, 10: 4, 20: 1}
+    assert not streams.loop.failed
+
+
+def test_a_newcomer_reads_no_sketch_that_is_not_made_any_more(streams: _Streams):
+    streams.add(TEN, "ten")
+    streams.add(FRAGILE, "bad")
+    streams.feed(1)
+    streams.feed(5, bad=True)
+    streams.add(FRAGILE, "other")
+    for second in (6, 15, 25):
+        streams.feed(second)
+    assert streams.answers("other") == {10: 1}
+
+
+def test_what_raises_without_a_fragile_query_stops_the_streams(
+    streams: _Streams, monkeypatch: pytest.MonkeyPatch
+):
+    def sketch(*_: Any) -> pa.Table:
+        raise PySparkException("[LOST] no executor")
+
+    monkeypatch.setattr(_Session, "sketch", sketch)
+    streams.add(TEN, "ten")
+    with pytest.raises(AnswerError, match="no executor"):
+        streams.feed(5)
+    assert streams.loop.error
