@@ -1,10 +1,11 @@
 """The log of streams that are joined: one entry per batch of any of them.
 
-    epochs/3.json       queries, weights, the first window that is theirs
+    epochs/3.json       queries, weights, the first window that is theirs, who raised
     tables/3.arrow      sketches of the tables that the queries of epoch 3 join
     log/340.arrow       a batch: its sketches, of which stream it is, how far time has come
     answered/340.json   up to where windows are answered, by query
-    snapshot/336.arrow  all sketches that were needed after entry 336; entries up to it are gone
+    snapshot/336.arrow  all sketches that were needed after entry 336, and from when on they are
+                        complete; entries up to it are gone
 
 Once an entry is there, the batch has happened: whatever is killed later, its answers are computed
 from the entry and delivered under its number. Without an entry, it has not happened at all.

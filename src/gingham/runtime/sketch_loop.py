@@ -243,13 +243,14 @@ class SketchLoop:
 
     def _come_and_go(self) -> None:
         """Forget queries that were removed; whoever comes answers windows that end after now."""
-        registered = self._registered()
+        queries = self._queries()
+        registered = {query.name: query.query.text for query in queries}
         gone = {name for name, text in self._known.items() if registered.get(name) != text}
         for name in gone | (self._delivery.waiting.keys() - registered.keys()):
             self._delivery.forget(name)
             self._failed.pop(name, None)
             self._waiting.pop(name, None)
-        for query in self._queries():
+        for query in queries:
             if self._known.get(query.name) != query.query.text:
                 self._closed[query.name] = self._watermark(query)
                 # Whoever was removed may be added again, mended or not.
