@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
@@ -22,86 +21,21 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
-from gingham.algebra.sketches.fragments import Factor
 from gingham.core import names
 from gingham.core.errors import AnswerError, CheckpointError, GinghamError, SinkError
 from gingham.core.time import parse_duration
 from gingham.finals.estimates import SketchTable, no_sketches, window_starts
 from gingham.finals.windows import FOREVER, NEVER
-from gingham.optimizer.share_sketches import adopt
-from gingham.optimizer.spare_sketches import without
 from gingham.plan.sketches import BoundJoin, SketchPlan
 from gingham.runtime.clock import Marks, Timing
 from gingham.runtime.delivery import Delivery
-from gingham.runtime.sketch_log import SketchEntry, SketchLog, StoredEpoch
+from gingham.runtime.sketch_epoch import SketchEpoch
+from gingham.runtime.sketch_log import SketchEntry, SketchLog
 from gingham.runtime.sketch_session import SketchSession
 from gingham.spark.check import failed_job
 
 # So many entries are kept before they are replaced by a snapshot.
 ENTRIES = 20
-
-
-@dataclass
-class _Epoch:
-    """A plan, the windows that it answers, and their sketches so far."""
-
-    number: int
-    plan: SketchPlan
-    since: int  # its windows start here or later,
-    until: int  # and before this
-    tables: pa.Table  # sketches of what is no stream
-    parts: list[pa.Table] = field(default_factory=list[pa.Table])
-    floor: int = NEVER  # slices before this are dropped: windows that start earlier lack some
-    # Queries that came later: their windows end after this.
-    adopted: dict[str, int] = field(default_factory=dict[str, int])
-    # Queries that raised in the middle of a batch, and why: it goes on without them.
-    raised: dict[str, GinghamError] = field(default_factory=dict[str, GinghamError])
-
-    @property
-    def stored(self) -> StoredEpoch:
-        sharing = self.plan.sharing
-        texts = {query.name: query.query.text for query in self.plan.queries}
-        adopted = {name: (texts.pop(name), after) for name, after in self.adopted.items()}
-        raised = {name: (e.what, e.why, e.instead) for name, e in self.raised.items()}
-        return StoredEpoch(
-            self.number, self.since, texts, sharing.weights, sharing.fingerprint, adopted, raised
-        )
-
-    @property
-    def live(self) -> SketchPlan:
-        """What rows are sketched under."""
-        return without(self.plan, self.raised)[0] if self.raised else self.plan
-
-    @property
-    def lost(self) -> dict[str, GinghamError]:
-        """Queries that it does not answer any more, and why."""
-        if not self.raised:
-            return {}
-        why = next(iter(self.raised.values()))
-        return {**dict.fromkeys(without(self.plan, self.raised)[1], why), **self.raised}
-
-    def adopt(self, query: BoundJoin, after: int) -> bool:
-        """Let one more query read the sketches; False if it does already, or they do not serve."""
-        if any(query.name == known.name for known in self.plan.queries):
-            return False
-        plan = adopt(self.plan, query)
-        if plan is None or not self._keeps(plan.sharing.factors[query.name]):
-            return False
-        self.plan, self.adopted[query.name] = plan, after
-        return True
-
-    def read_by(self, registered: Mapping[str, str]) -> list[BoundJoin]:
-        """The queries that it answers, of those that are registered with this text."""
-        known = [q for q in self.plan.queries if registered.get(q.name) == q.query.text]
-        return [q for q in known if q.name not in self.lost] if self.raised else known
-
-    def _keeps(self, factors: Iterable[Factor]) -> bool:
-        """Whether all these sketches are still made."""
-        live = {vertex.number for vertex in self.live.sharing.vertices}
-        return live.issuperset(vertex for factor in factors for vertex, _ in factor)
-
-    def sketches(self) -> SketchTable:
-        return SketchTable(pa.concat_tables([self.tables, *self.parts]), self.plan.sharing)
 
 
 class SketchLoop:
@@ -120,7 +54,7 @@ class SketchLoop:
         self._weights = weights
         self._log = log
         self._delivery = delivery
-        self._epochs: list[_Epoch] = []
+        self._epochs: list[SketchEpoch] = []
         self._last = SketchEntry()
         self._quarantine: dict[str, str] = {}  # queries that brought a batch down, by their text
         self._known: Mapping[str, str] = {}  # the queries of the last batch, and their text
@@ -151,7 +85,7 @@ class SketchLoop:
                     "the budget, the metric, the seed or the relations are not what they were",
                     "the same loom.sketch(...) as before, or a new checkpoint",
                 )
-            epoch = _Epoch(stored.number, plan, stored.since, FOREVER, tables)
+            epoch = SketchEpoch(stored.number, plan, stored.since, FOREVER, tables)
             for name, (sql, after) in stored.adopted.items():
                 epoch.adopt(self._session.bind(sql, name), after)
             epoch.raised = {name: AnswerError(*why) for name, why in stored.raised.items()}
@@ -237,7 +171,7 @@ class SketchLoop:
             self._failed |= dict.fromkeys(raised, why)
             self._plan()
             return
-        epoch = _Epoch(number, plan, self._ahead, FOREVER, sketches)
+        epoch = SketchEpoch(number, plan, self._ahead, FOREVER, sketches)
         self._log.write_epoch(epoch.stored, epoch.tables)
         self._begin(epoch)
 
@@ -257,12 +191,12 @@ class SketchLoop:
                 self._quarantine.pop(query.name, None)
         self._known = registered
 
-    def _begin(self, epoch: _Epoch) -> None:
+    def _begin(self, epoch: SketchEpoch) -> None:
         if self._epochs:
             self._epochs[-1].until = epoch.since
         self._epochs.append(epoch)
 
-    def _of_batch(self, epoch: _Epoch, stream: str, rows: DataFrame) -> pa.Table:
+    def _of_batch(self, epoch: SketchEpoch, stream: str, rows: DataFrame) -> pa.Table:
         """The sketches of a batch; queries that bring the job down are left out from then on."""
         try:
             return self._sketched(epoch.live, {stream: rows}, epoch.number)
@@ -278,7 +212,7 @@ class SketchLoop:
         self._say_lost(epoch)
         return self._of_batch(epoch, stream, rows)
 
-    def _say_lost(self, epoch: _Epoch) -> None:
+    def _say_lost(self, epoch: SketchEpoch) -> None:
         """Tell why an epoch does not answer queries that are registered."""
         registered, lost = self._registered(), epoch.lost
         texts = {query.name: query.query.text for query in epoch.plan.queries}
@@ -328,7 +262,7 @@ class SketchLoop:
         return {query.name: query.query.text for query in self._queries()}
 
     def _estimated(
-        self, epoch: _Epoch, query: BoundJoin, sketches: SketchTable, closed: int, closes: int
+        self, epoch: SketchEpoch, query: BoundJoin, sketches: SketchTable, closed: int, closes: int
     ) -> pa.Table | None:
         window = query.query.window
         assert window is not None  # others are refused when streams are started
