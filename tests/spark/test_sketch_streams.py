@@ -18,6 +18,8 @@ from gingham import (
     QueryError,
     RunningSketches,
 )
+from gingham.finals.estimates import SketchTable
+from gingham.optimizer.spare_sketches import without
 from gingham.runtime import sketch_loop
 from gingham.runtime.files import Files
 from gingham.testing.replay import random_trades, replayed, write_batches
@@ -206,6 +208,48 @@ def test_a_new_query_goes_on_with_the_sketches_of_others_after_a_restart(
     assert twin[0]["window_start"] < seen
 
 
+# Where a volume is zero this raises.
+RAISES = """SELECT sum(6 DIV t.vol) FROM trades t, quotes q
+    WHERE t.symbol = q.symbol AND 6 DIV q.vol > 1 GROUP BY window(ts, '10 seconds')"""
+
+
+def test_a_query_that_raises_takes_nobody_with_it(spark: SparkSession, tmp_path: Path, batches):
+    state, sink = str(tmp_path / "state"), str(tmp_path / "answers")
+    sketches = _streaming(spark, tmp_path)
+    sketches.add(RAISES, name="raises")
+    running = sketches.start(checkpoint=state, sink=sink)
+    running.process_all_available()
+    running.stop()
+    assert "zero" in str(running.failed()["raises"])
+    # The checkpoint goes on without it.
+    running = _streaming(spark, tmp_path).start(checkpoint=state, sink=sink)
+    _write_more(tmp_path, batches, 2)
+    running.process_all_available()
+    running.stop()
+    assert not running.failed()
+    for name in QUERIES:
+        found, expected = _read(tmp_path / "answers", name), _expected(spark, batches, name)
+        assert [r["window_start"] for r in found] == [r["window_start"] for r in expected]
+    assert not (tmp_path / "answers" / "raises").exists()
+
+
+def test_sketches_without_a_query_are_what_they_were_with_it(spark: SparkSession, batches):
+    rows = {
+        n: spark.createDataFrame(pa.concat_tables(t)).where("vol > 0") for n, t in batches.items()
+    }
+    sketches = _sketches(spark, rows)
+    sketches.add(RAISES, name="raises")
+    plan, session = sketches.plan(), sketches._session
+    left, gone = without(plan, {"raises"})
+    assert not gone
+    assert len(left.sharing.vertices) < len(plan.sharing.vertices)
+    with_it, without_it = (SketchTable(session.sketch(p, rows), plan.sharing) for p in (plan, left))
+    for vertex in left.sharing.vertices:
+        before, after = with_it.of(vertex.number), without_it.of(vertex.number)
+        assert before.instants.tolist() == after.instants.tolist()
+        assert before.counters.tolist() == after.counters.tolist()
+
+
 def test_a_checkpoint_of_another_budget_is_refused(spark: SparkSession, tmp_path: Path, batches):
     state = str(tmp_path / "state")
     running = _streaming(spark, tmp_path).start(checkpoint=state, sink="memory")
@@ -214,6 +258,24 @@ def test_a_checkpoint_of_another_budget_is_refused(spark: SparkSession, tmp_path
     frames = {n: replayed(spark, tmp_path / n) for n in batches}
     with pytest.raises(CheckpointError, match="of another plan"):
         _sketches(spark, frames, budget=200).start(checkpoint=state, sink="memory")
+
+
+def test_a_loom_and_its_sketches_share_a_checkpoint(spark: SparkSession, tmp_path: Path, batches):
+    loom = Loom(spark)
+    for name in batches:
+        loom.stream(name, replayed(spark, tmp_path / name), time="ts", watermark="4 seconds")
+    loom.add("SELECT count(*) FROM trades GROUP BY window(ts, '10 seconds')", name="trades")
+    sketches = loom.sketch(budget=300)
+    sketches.add(QUERIES["pairs"], name="pairs")
+    state = str(tmp_path / "state")
+    runs = [start(checkpoint=state, sink="memory") for start in (loom.start, sketches.start)]
+    for running in runs:
+        running.process_all_available()
+        running.stop()
+    # Neither skips what the other has read.
+    windows = {row["window_start"] for row in _expected(spark, batches, "pairs")}
+    for running, name in zip(runs, ("trades", "pairs"), strict=True):
+        assert windows <= {row["window_start"] for row in _rows(running.arrow(name))}
 
 
 def test_what_cannot_be_streamed_is_refused(spark: SparkSession, tmp_path: Path, batches):

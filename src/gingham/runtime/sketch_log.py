@@ -1,10 +1,11 @@
 """The log of streams that are joined: one entry per batch of any of them.
 
-    epochs/3.json       queries, weights, the first window that is theirs
+    epochs/3.json       queries, weights, the first window that is theirs, who raised
     tables/3.arrow      sketches of the tables that the queries of epoch 3 join
     log/340.arrow       a batch: its sketches, of which stream it is, how far time has come
     answered/340.json   up to where windows are answered, by query
-    snapshot/336.arrow  all sketches that were needed after entry 336; entries up to it are gone
+    snapshot/336.arrow  all sketches that were needed after entry 336, and from when on they are
+                        complete; entries up to it are gone
 
 Once an entry is there, the batch has happened: whatever is killed later, its answers are computed
 from the entry and delivered under its number. Without an entry, it has not happened at all.
@@ -22,6 +23,8 @@ from gingham.runtime.clock import Marks
 from gingham.runtime.files import Files
 from gingham.runtime.numbered import newest_table, number_of, padded, table_name, tables_after
 from gingham.runtime.seal import read_json, read_table, write_json, write_table
+
+_FLOORS = "floors"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +54,7 @@ class StoredEpoch:
     """What an epoch was planned from; `since` is where its first windows may start.
 
     `adopted` are queries that came later and read its sketches: their text, and where the first
-    of their windows may end.
+    of their windows may end. `raised` are queries that it went on without, and why.
     """
 
     number: int
@@ -60,6 +63,7 @@ class StoredEpoch:
     weights: Mapping[str, float]
     fingerprint: str
     adopted: Mapping[str, tuple[str, int]]
+    raised: Mapping[str, tuple[str, str, str]]
 
 
 class SketchLog:
@@ -99,9 +103,13 @@ class SketchLog:
         found = self._answered.names()
         return (number_of(found[-1]), read_json(self._answered, found[-1])) if found else (-1, {})
 
-    def snapshot(self, entry: SketchEntry, sketches: pa.Table) -> None:
-        """Keep what is needed after an entry in one file, and forget what is older."""
-        write_table(self._snapshots, table_name(entry.number), sketches, asdict(entry))
+    def snapshot(self, entry: SketchEntry, sketches: pa.Table, floors: Mapping[int, int]) -> None:
+        """Keep what is needed after an entry in one file, and forget what is older.
+
+        `floors` has for each epoch where its first slice may begin that is kept.
+        """
+        about = {**asdict(entry), _FLOORS: [list(pair) for pair in floors.items()]}
+        write_table(self._snapshots, table_name(entry.number), sketches, about)
         for files in (self._snapshots, self._answered):
             for name in files.names():
                 if number_of(name) < entry.number:
@@ -110,9 +118,13 @@ class SketchLog:
             if number_of(name) <= entry.number:
                 self._entries.delete(name)
 
-    def newest_snapshot(self) -> tuple[SketchEntry, pa.Table] | None:
+    def newest_snapshot(self) -> tuple[SketchEntry, pa.Table, dict[int, int]] | None:
+        """After which entry, the sketches, and where those of each epoch begin."""
         found = newest_table(self._snapshots)
-        return (SketchEntry.from_json(found[1]), found[0]) if found else None
+        if found is None:
+            return None
+        table, about = found
+        return SketchEntry.from_json(about), table, dict(about[_FLOORS])
 
     def entries(self, after: int) -> Iterator[tuple[SketchEntry, pa.Table]]:
         """The entries after this number, oldest first."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
 from gingham.algebra.sketches.space import Metric
 from gingham.finals.estimates import Estimated, SketchTable, Starts, estimated
@@ -14,6 +15,7 @@ from gingham.logical.join_aggregate import Relation
 from gingham.optimizer.share_sketches import share_sketches
 from gingham.plan.sketches import BoundJoin, SketchPlan
 from gingham.plan.slices import Slices, sliced
+from gingham.spark.alone import micros
 from gingham.spark.check import MakeSafe, Unsafe
 from gingham.spark.join_types import check_join
 from gingham.spark.run import first_instant
@@ -93,6 +95,12 @@ class SketchSession:
             weights=weights,
             seed=self.seed,
         )
+
+    def latest(self, stream: str, rows: DataFrame) -> int | None:
+        """The latest event time of some rows of a stream, in microseconds."""
+        time = self.source(stream).time
+        assert time is not None  # it is a stream
+        return rows.select(F.max(F.expr(micros(rows, time)))).collect()[0][0]
 
     def sketch(self, plan: SketchPlan, rows: Mapping[str, DataFrame]) -> pa.Table:
         """The sketches of some relations, from these rows of them."""

@@ -36,17 +36,19 @@ def start_sketches(
     for query in queries():
         refuse_without_window(query)
     opened = Checkpoint(checkpoint)
-    folders = {s.name: opened.of(s.name, s.rows, s.time or "") for s in streams}
+    for source in streams:
+        opened.of(source.name, source.rows, source.time or "")
     own = opened.files.within("sketches")
     loop = SketchLoop(session, queries, weights, SketchLog(own), Delivery(sink, own))
     loop.recover()
     running = {
         source.name: read_stream(
             session.spark,
-            source.name,
+            f"sketches of {source.name}",
             source.rows,
             partial(loop.batch, source.name),
-            folders[source.name],
+            # Not where a loom with the same checkpoint keeps how far it has read the stream.
+            own.within("streams").within(source.name),
             trigger,
             loop.last_batch(source.name),
         )
@@ -94,8 +96,8 @@ class RunningSketches:
         return all(query.isActive for query in self.streaming.values())
 
     def failed(self) -> Mapping[str, GinghamError]:
-        """Why queries have no answer for some window: the last reason of each."""
-        return dict(self._loop.failed)
+        """Why queries have no answer for some window, or it waits: the last reason of each."""
+        return self._loop.failed
 
     def stop(self) -> None:
         """Stop after the batches that are being worked on."""

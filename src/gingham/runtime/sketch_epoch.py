@@ -1,0 +1,80 @@
+"""A plan of joined streams while it is in use: its sketches, and who reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from gingham.algebra.sketches.fragments import Factor
+from gingham.core.errors import GinghamError
+from gingham.finals.estimates import SketchTable
+from gingham.finals.windows import NEVER
+from gingham.optimizer.share_sketches import adopt
+from gingham.optimizer.spare_sketches import without
+from gingham.plan.sketches import BoundJoin, SketchPlan
+from gingham.runtime.sketch_log import StoredEpoch
+
+
+@dataclass
+class SketchEpoch:
+    """A plan, the windows that it answers, and their sketches so far."""
+
+    number: int
+    plan: SketchPlan
+    since: int  # its windows start here or later,
+    until: int  # and before this
+    tables: pa.Table  # sketches of what is no stream
+    parts: list[pa.Table] = field(default_factory=list[pa.Table])
+    floor: int = NEVER  # slices before this are dropped: windows that start earlier lack some
+    # Queries that came later: their windows end after this.
+    adopted: dict[str, int] = field(default_factory=dict[str, int])
+    # Queries that raised in the middle of a batch, and why: it goes on without them.
+    raised: dict[str, GinghamError] = field(default_factory=dict[str, GinghamError])
+
+    @property
+    def stored(self) -> StoredEpoch:
+        sharing = self.plan.sharing
+        texts = {query.name: query.query.text for query in self.plan.queries}
+        adopted = {name: (texts.pop(name), after) for name, after in self.adopted.items()}
+        raised = {name: (e.what, e.why, e.instead) for name, e in self.raised.items()}
+        return StoredEpoch(
+            self.number, self.since, texts, sharing.weights, sharing.fingerprint, adopted, raised
+        )
+
+    @property
+    def live(self) -> SketchPlan:
+        """What rows are sketched under."""
+        return without(self.plan, self.raised)[0] if self.raised else self.plan
+
+    @property
+    def lost(self) -> dict[str, GinghamError]:
+        """Queries that it does not answer any more, and why."""
+        if not self.raised:
+            return {}
+        why = next(iter(self.raised.values()))
+        return {**dict.fromkeys(without(self.plan, self.raised)[1], why), **self.raised}
+
+    def adopt(self, query: BoundJoin, after: int) -> bool:
+        """Let one more query read the sketches; False if it does already, or they do not serve."""
+        if any(query.name == known.name for known in self.plan.queries):
+            return False
+        plan = adopt(self.plan, query)
+        if plan is None or not self._keeps(plan.sharing.factors[query.name]):
+            return False
+        self.plan, self.adopted[query.name] = plan, after
+        return True
+
+    def read_by(self, registered: Mapping[str, str]) -> list[BoundJoin]:
+        """The queries that it answers, of those that are registered with this text."""
+        known = [q for q in self.plan.queries if registered.get(q.name) == q.query.text]
+        return [q for q in known if q.name not in self.lost] if self.raised else known
+
+    def _keeps(self, factors: Iterable[Factor]) -> bool:
+        """Whether all these sketches are still made."""
+        live = {vertex.number for vertex in self.live.sharing.vertices}
+        return live.issuperset(vertex for factor in factors for vertex, _ in factor)
+
+    def sketches(self) -> SketchTable:
+        return SketchTable(pa.concat_tables([self.tables, *self.parts]), self.plan.sharing)

@@ -1,0 +1,352 @@
+"""The loop of joined streams, without Spark: all keys are equal, so estimates are exact."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql.types import IntegerType, StructField, StructType, TimestampType
+
+from gingham.core import names
+from gingham.core.errors import AnswerError
+from gingham.finals.estimates import no_sketches
+from gingham.plan.sketches import BoundJoin, Measure, SketchPlan
+from gingham.plan.slices import Slices
+from gingham.runtime import delivery, sketch_loop
+from gingham.runtime.delivery import Delivery
+from gingham.runtime.files import Files
+from gingham.runtime.sinks import MemorySink
+from gingham.runtime.sketch_log import SketchLog
+from gingham.runtime.sketch_loop import SketchLoop
+from gingham.runtime.sketch_session import SketchSession, Source
+from gingham.spark.sketch_pass import sketcher
+from gingham.sql.join_aggregates import parse_join_aggregate
+
+SECOND = 1_000_000
+PAIRS = "SELECT count(*) FROM r, s WHERE r.k = s.k GROUP BY window(ts, '{}')"
+TEN = PAIRS.format("10 seconds")
+FRAGILE = TEN.replace("count(*)", "sum(r.w)")
+SLIDING = PAIRS.format("100 seconds', '10 seconds")
+
+
+@dataclass
+class _Rows:
+    """Rows of a batch: when each is, and whether one of them makes a fragile query raise."""
+
+    seconds: tuple[int, ...]
+    bad: bool = False
+
+    def persist(self) -> _Rows:
+        return self
+
+    def unpersist(self) -> None:
+        pass
+
+
+class _Session(SketchSession):
+    """Rows have one key, 1, and the measure v is 1; measures of w raise where rows are bad."""
+
+    def bind(self, sql: str, name: str) -> BoundJoin:
+        catalog = {key: source.relation for key, source in self.sources().items()}
+        query = parse_join_aggregate(sql, name, catalog)
+        measures = {alias: Measure(sql) for alias, sql in query.measures.items()}
+        fragile = any("w" in measure.sql for measure in measures.values())
+        return BoundJoin(query, query.joins, measures, {}, fragile=fragile)
+
+    def latest(self, stream: str, rows: Any) -> int | None:  # noqa: ARG002
+        return max((second * SECOND for second in rows.seconds), default=None)
+
+    def sketch(self, plan: SketchPlan, rows: Mapping[str, Any]) -> pa.Table:
+        parts = [no_sketches()]
+        for one in plan.passes:
+            if one.relation not in rows:
+                continue
+            its = rows[one.relation]
+            if its.bad and any("w" in measure for measure in one.measures):
+                raise PySparkException("[CAST_INVALID_INPUT] 'x' is no number")
+            count = len(its.seconds)
+            ones = pa.array(np.ones(count, dtype=np.int64))
+            slices = self._slices(plan, rows, {one.relation: "ts"})
+            assert slices is not None
+            columns = {names.word(i): ones for i in range(len(one.attributes))}
+            columns |= {names.partial(i): ones for i in range(len(one.measures))}
+            columns |= {names.ROWS: ones, names.SLICE: pa.array(_numbers(its.seconds, slices))}
+            batches = pa.table(columns).to_batches()
+            parts += [
+                pa.Table.from_batches([b]) for b in sketcher(plan.sharing, one, slices)(batches)
+            ]
+        return pa.concat_tables(parts)
+
+
+def _numbers(seconds: tuple[int, ...], slices: Slices) -> list[int]:
+    starts = slices.starts(np.arange(1000))
+    return [int(np.searchsorted(starts, s * SECOND, side="right")) - 1 for s in seconds]
+
+
+class _Streams:
+    """Two streams in a folder, r and s, and the queries over them."""
+
+    def __init__(self, folder: Path, sink: Any = None) -> None:
+        self.folder = folder
+        self.sink = sink or MemorySink()
+        self.queries: dict[str, BoundJoin] = {}
+        columns = StructType(
+            [
+                StructField("ts", TimestampType()),
+                *(StructField(name, IntegerType()) for name in ("k", "v", "w")),
+            ]
+        )
+        frame: Any = SimpleNamespace(schema=columns)
+        sources = {name: Source(name, frame, "ts", "0 seconds") for name in ("r", "s", "quiet")}
+        spark: Any = None
+        self.session = _Session(spark, lambda: sources, 60, "average", 0, 0.95)
+        self.batches = 0
+        self.start()
+
+    def start(self) -> None:
+        """Start from what is in the folder, as after a crash."""
+        files = Files(str(self.folder))
+        queries = lambda: tuple(self.queries.values())  # noqa: E731
+        self.loop = SketchLoop(
+            self.session, queries, {}, SketchLog(files), Delivery(self.sink, files)
+        )
+        self.loop.recover()
+
+    def add(self, sql: str, name: str) -> None:
+        self.queries[name] = self.session.bind(sql, name)
+
+    def feed(self, *seconds: int, only: str = "rs", bad: bool = False) -> None:
+        """The same rows for both streams, or for one."""
+        rows: Any = _Rows(seconds, bad)
+        for stream in only:
+            self.loop.batch(stream, rows, self.batches)
+        self.batches += 1
+
+    @property
+    def epochs(self) -> list[str]:
+        """The epochs that are kept."""
+        return Files(str(self.folder)).within("epochs").names()
+
+    def answers(self, name: str) -> dict[int, int]:
+        """Estimates by the start of the window, in seconds."""
+        table = self.sink.arrow(name)
+        if table is None:
+            return {}
+        starts = table[names.WINDOW_START].cast(pa.int64()).to_numpy() // SECOND
+        found = list(zip(starts.tolist(), table["estimate"].to_pylist(), strict=True))
+        assert len(dict(found)) == len(found)  # each window once
+        return {start: round(value) for start, value in found}
+
+
+class _BrokenSink(MemorySink):
+    """Takes nothing as long as it is broken."""
+
+    broken = True
+
+    def deliver(self, name: str, answer: Any, number: int) -> None:
+        if self.broken:
+            raise OSError("disk full")
+        super().deliver(name, answer, number)
+
+
+@pytest.fixture
+def streams(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> _Streams:
+    monkeypatch.setattr(sketch_loop, "ENTRIES", 4)  # snapshots often
+    return _Streams(tmp_path)
+
+
+def test_windows_are_answered_once_they_are_closed(streams: _Streams):
+    streams.add(TEN, "ten")
+    streams.feed(1, 2, 3)
+    streams.feed(12)
+    streams.feed(21, 22)
+    assert streams.answers("ten") == {0: 9, 10: 1}
+
+
+@pytest.mark.parametrize("restart", [False, True])
+def test_a_newcomer_answers_no_window_whose_first_slices_are_dropped(
+    streams: _Streams,
+    restart: bool,  # noqa: FBT001
+):
+    # ten      [0 - 10) ... [60 - 70) | [70 - 80) [80 -    | up to here slices are dropped
+    # sliding  [-10 ------------- 90)   only windows from 70 on are whole
+    streams.add(TEN, "ten")
+    for second in range(5, 90, 10):
+        streams.feed(second)
+    if restart:
+        streams.start()
+    streams.add(SLIDING, "sliding")
+    for second in range(95, 300, 10):
+        streams.feed(second)
+    found = streams.answers("sliding")
+    assert min(found) == 70
+    assert set(found.values()) == {100}
+
+
+def test_a_query_that_comes_back_answers_no_window_whose_first_slices_are_dropped(
+    streams: _Streams,
+):
+    streams.add(TEN, "ten")
+    streams.add(SLIDING, "sliding")
+    for second in range(5, 100, 10):
+        streams.feed(second)
+    del streams.queries["sliding"]
+    for second in range(105, 200, 10):
+        streams.feed(second)
+    streams.add(SLIDING, "sliding")
+    for second in range(205, 400, 10):
+        streams.feed(second)
+    found = {start: n for start, n in streams.answers("sliding").items() if start >= 0}
+    assert found
+    assert set(found.values()) == {100}
+
+
+def test_an_epoch_ends_although_a_stream_of_a_removed_query_is_quiet(streams: _Streams):
+    streams.add(TEN, "ten")
+    streams.add(TEN.replace("r, s", "r, quiet s"), "quiet")
+    streams.feed(5)
+    del streams.queries["quiet"]
+    for second in range(15, 100, 10):
+        streams.feed(second)
+    assert len(streams.epochs) == 1
+    assert streams.answers("ten") == dict.fromkeys(range(0, 90, 10), 1)
+
+
+def test_with_no_query_the_newest_epoch_stays_and_keeps_nothing(streams: _Streams):
+    streams.add(TEN, "ten")
+    streams.feed(5)
+    del streams.queries["ten"]
+    for second in range(15, 100, 10):
+        streams.feed(second)
+    assert len(streams.epochs) == 1
+    streams.add(TEN, "ten")
+    streams.feed(105)
+    streams.feed(115)
+    streams.feed(125)
+    found = streams.answers("ten")
+    assert set(found.values()) == {1}
+    assert {100, 110} <= found.keys()
+
+
+@pytest.fixture
+def broken(streams: _Streams, monkeypatch: pytest.MonkeyPatch) -> _BrokenSink:
+    monkeypatch.setattr(delivery, "PATIENCE", 0.0)
+    streams.sink = _BrokenSink()
+    streams.start()
+    return streams.sink
+
+
+def test_a_sink_that_fails_is_said_until_it_takes_what_waits(
+    streams: _Streams, broken: _BrokenSink
+):
+    streams.add(TEN, "ten")
+    streams.feed(5)
+    streams.feed(15)
+    assert "disk full" in str(streams.loop.failed["ten"])
+    broken.broken = False
+    streams.feed(17)
+    assert not streams.loop.failed
+    assert streams.answers("ten") == {0: 1}
+
+
+@pytest.mark.parametrize("restart", [False, True])
+def test_answers_that_wait_go_with_their_query(
+    streams: _Streams,
+    broken: _BrokenSink,
+    restart: bool,  # noqa: FBT001
+):
+    streams.add(TEN, "ten")
+    streams.feed(5)
+    streams.feed(15)
+    del streams.queries["ten"]
+    if restart:
+        streams.start()
+    # Another query of that name.
+    streams.add(TEN.replace("count(*)", "sum(r.v)"), "ten")
+    broken.broken = False
+    for second in (25, 35, 45):
+        streams.feed(second)
+    assert streams.answers("ten") == {20: 1, 30: 1}
+    assert not streams.loop.failed
+
+
+def test_a_query_that_comes_back_answers_windows_that_end_later(streams: _Streams):
+    streams.add(TEN, "ten")
+    streams.add(TEN, "other")
+    streams.feed(5)
+    streams.feed(15)
+    del streams.queries["ten"]
+    streams.feed(25)
+    streams.feed(35)
+    streams.add(TEN, "ten")
+    streams.feed(45)
+    assert streams.answers("ten") == {0: 1, 30: 1}
+
+
+@pytest.mark.parametrize("restart", [False, True])
+def test_a_query_that_raises_fails_alone(
+    streams: _Streams,
+    restart: bool,  # noqa: FBT001
+):
+    streams.add(TEN, "ten")
+    streams.add(FRAGILE, "bad")
+    for second in (3, 5, 15):
+        streams.feed(second)
+    streams.feed(17, bad=True)
+    assert streams.answers("bad") == {0: 4}
+    assert "is no number" in str(streams.loop.failed["bad"])
+    if restart:
+        streams.start()
+        assert "is no number" in str(streams.loop.failed["bad"])
+        del streams.queries["bad"]
+    for second in (18, 25, 35, 45):
+        streams.feed(second, bad=True)
+    assert streams.answers("ten") == {0: 4, 10: 9, 20: 1, 30: 1}
+    # The window with the row that it cannot read has no answer, and none is answered in part.
+    assert streams.answers("bad") == {0: 4}
+    assert not streams.loop.error
+
+
+def test_a_query_that_raised_has_another_chance_when_it_comes_back(streams: _Streams):
+    streams.add(TEN, "ten")
+    streams.add(FRAGILE, "bad")
+    streams.feed(5, bad=True)
+    del streams.queries["bad"]
+    streams.feed(15)
+    streams.add(FRAGILE, "bad")
+    for second in (16, 25, 35):
+        streams.feed(second)
+    assert streams.answers("bad") == {20: 1}
+    assert streams.answers("ten") == {0: 1, 10: 4, 20: 1}
+    assert not streams.loop.failed
+
+
+def test_a_newcomer_reads_no_sketch_that_is_not_made_any_more(streams: _Streams):
+    streams.add(TEN, "ten")
+    streams.add(FRAGILE, "bad")
+    streams.feed(1)
+    streams.feed(5, bad=True)
+    streams.add(FRAGILE, "other")
+    for second in (6, 15, 25):
+        streams.feed(second)
+    assert streams.answers("other") == {10: 1}
+
+
+def test_what_raises_without_a_fragile_query_stops_the_streams(
+    streams: _Streams, monkeypatch: pytest.MonkeyPatch
+):
+    def sketch(*_: Any) -> pa.Table:
+        raise PySparkException("[LOST] no executor")
+
+    monkeypatch.setattr(_Session, "sketch", sketch)
+    streams.add(TEN, "ten")
+    with pytest.raises(AnswerError, match="no executor"):
+        streams.feed(5)
+    assert streams.loop.error
