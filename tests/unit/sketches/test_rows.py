@@ -11,6 +11,10 @@ from gingham.core.errors import AnswerError, GinghamError
 PLAN = plan_sharing({"q": [("r", "a", "s", "b")]}, budget=200)
 
 
+def objects(values):
+    return np.array(values, dtype=object)
+
+
 def _counters(sketches):
     return {number: counters.tolist() for number, counters in sketches.counters.items()}
 
@@ -24,8 +28,10 @@ def test_a_null_key_joins_nothing():
 
 
 def test_keys_that_are_all_null_are_of_any_type():
-    nothing = sketch(PLAN, "s", {"b": [None, None]})
-    total = sketch(PLAN, "r", {"a": [1, 2]}) + nothing + sketch(PLAN, "s", {"b": [2, None]})
+    nothing = sketch(PLAN, "s", {"b": objects([None, None])})
+    total = (
+        sketch(PLAN, "r", {"a": [1, 2]}) + nothing + sketch(PLAN, "s", {"b": objects([2, None])})
+    )
     assert _counters(total) == _counters(
         sketch(PLAN, "r", {"a": [1, 2]}) + sketch(PLAN, "s", {"b": [2]})
     )
@@ -33,7 +39,7 @@ def test_keys_that_are_all_null_are_of_any_type():
 
 def test_a_whole_number_of_any_size_is_refused_beyond_63_bits():
     with pytest.raises(AnswerError, match="beyond 63 bits"):
-        sketch(PLAN, "r", {"a": [2**70, None]})
+        sketch(PLAN, "r", {"a": objects([2**70, None])})
 
 
 def test_a_null_in_an_attribute_that_a_query_does_not_join_on_is_no_matter():
