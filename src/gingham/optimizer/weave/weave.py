@@ -104,5 +104,11 @@ def weave(
         read_windows(windows, factors), model, rate, started + budget - for_rates, seed
     )
     partition = METHODS[method](problem, **options)
-    trees = grown(problem, partition, max(started + budget, time.monotonic()))
-    return WovenPlan(trees, rate, method, partition.notices, partition.operations, model)
+    until = max(started + budget, time.monotonic())
+    trees, notices = grown(problem, partition, until), partition.notices
+    if method == "scalable" and len(trees) > 1:
+        one = grown(problem, shared(problem), until)
+        if one[0].cost < sum(tree.cost for tree in trees):
+            # Merging pairs only as long as each merge pays may end before all have paid together.
+            trees, notices = one, (*notices, "one tree: it costs less than where merges ended")
+    return WovenPlan(trees, rate, method, notices, partition.operations, model)
