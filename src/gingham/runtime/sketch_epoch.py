@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from gingham.algebra.sketches.fragments import Factor
 from gingham.core.errors import GinghamError
 from gingham.finals.estimates import SketchTable
 from gingham.finals.windows import NEVER
@@ -58,23 +57,19 @@ class SketchEpoch:
 
     def adopt(self, query: BoundJoin, after: int) -> bool:
         """Let one more query read the sketches; False if it does already, or they do not serve."""
-        if any(query.name == known.name for known in self.plan.queries):
+        # Once a query raised, some sketches have gaps.
+        if self.raised or any(query.name == known.name for known in self.plan.queries):
             return False
         plan = adopt(self.plan, query)
-        if plan is None or not self._keeps(plan.sharing.factors[query.name]):
+        if plan is None:
             return False
         self.plan, self.adopted[query.name] = plan, after
         return True
 
     def read_by(self, registered: Mapping[str, str]) -> list[BoundJoin]:
         """The queries that it answers, of those that are registered with this text."""
-        known = [q for q in self.plan.queries if registered.get(q.name) == q.query.text]
-        return [q for q in known if q.name not in self.lost] if self.raised else known
-
-    def _keeps(self, factors: Iterable[Factor]) -> bool:
-        """Whether all these sketches are still made."""
-        live = {vertex.number for vertex in self.live.sharing.vertices}
-        return live.issuperset(vertex for factor in factors for vertex, _ in factor)
+        known, lost = self.plan.queries, self.lost
+        return [q for q in known if registered.get(q.name) == q.query.text and q.name not in lost]
 
     def sketches(self) -> SketchTable:
         return SketchTable(pa.concat_tables([self.tables, *self.parts]), self.plan.sharing)
