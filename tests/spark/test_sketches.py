@@ -467,7 +467,7 @@ def test_explain_says_who_shares_what(loom: Loom):
     sketches.add(QUERIES["pair"], name="pair")
     sketches.add(QUERIES["chain"], name="chain")
     text = sketches.explain()
-    assert "2 queries, 4 sketches of 3,000 words for the least average error" in text
+    assert f"2 queries, 4 sketches of {BUDGET:,} words for the least average error" in text
     assert "count by a: " in text
     assert "words for pair, chain" in text
 
