@@ -29,7 +29,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 import gingham
-from gingham.bench.files import File, canvas, keep
+from gingham.bench.files import File, canvas, keep, printer
 from gingham.testing import trades as workload
 from gingham.testing.trades import TradeQuery, trade_queries
 
@@ -64,7 +64,7 @@ def run(
     console: Console | None = None,
 ) -> list[Look]:
     """Run, watch, print and draw; `quick` is a minute."""
-    console = console or Console()
+    console = console or printer()
     session = spark or gingham.Loom().spark
     minutes = QUICK_MINUTES if quick else MINUTES
     with tempfile.TemporaryDirectory(prefix="gingham-endure-") as folder:

@@ -1,9 +1,10 @@
-"""What a benchmark leaves behind: every number, and a plot."""
+"""What a benchmark leaves behind: tables, every number, and a plot."""
 
 from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,12 @@ from typing import Any
 from rich.console import Console
 
 File = str | os.PathLike[str]
+_WIDTH = 140
+
+
+def printer() -> Console:
+    """Where tables are printed, all columns of them if that is a file."""
+    return Console() if sys.stdout.isatty() else Console(width=_WIDTH)
 
 
 def keep(

@@ -18,7 +18,7 @@ from rich.console import Console
 from threadpoolctl import threadpool_limits
 
 from gingham.algebra.fragments import METHODS, decompose, generate, planted_size
-from gingham.bench.files import File, keep
+from gingham.bench.files import File, keep, printer
 from gingham.bench.fragment_figures import PAPER, draw
 from gingham.bench.fragments_on_spark import on_spark
 from gingham.bench.sections import Cell, Section, as_json, show
@@ -63,7 +63,7 @@ def run(
     console: Console | None = None,
 ) -> list[Section]:
     """Measure, print and draw; `quick` takes few gains, small sizes and few rows."""
-    console = console or Console()
+    console = console or printer()
     gains, repeats = ((0.5, 0.8), 1) if quick else (GAINS, REPEATS)
     sizes = IDEMPOTENT[1:2] if quick else IDEMPOTENT
     parts: list[tuple[str, Callable[[], Section]]] = [

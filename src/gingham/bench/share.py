@@ -24,7 +24,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 import gingham
 from gingham.bench import baselines
 from gingham.bench.baselines import Answer, Market
-from gingham.bench.files import File, keep
+from gingham.bench.files import File, keep, printer
 from gingham.bench.keys import footprint
 from gingham.bench.operations import Operations, count
 from gingham.bench.report import Report, Result, Way, draw, show
@@ -58,7 +58,7 @@ def run(
     console: Console | None = None,
 ) -> Report:
     """Measure, print and draw; `quick` takes few rows, small workloads, one repetition."""
-    console = console or Console()
+    console = console or printer()
     times = 5
     if quick:
         rows, sizes, times = min(rows, 400_000), [n for n in sizes if n <= 64], 1

@@ -41,7 +41,7 @@ from gingham.algebra.sketches import (
 )
 from gingham.algebra.sketches.plan import Sharing
 from gingham.algebra.sketches.space import METRICS, Metric, least_error
-from gingham.bench.files import File, keep
+from gingham.bench.files import File, keep, printer
 from gingham.bench.join_speed import speed
 from gingham.bench.sections import Section
 from gingham.bench.sketch_report import Curve, Panel, Report, draw, show
@@ -74,7 +74,7 @@ def run(
     console: Console | None = None,
 ) -> Report:
     """Measure, print and draw; `quick` takes two budgets and few repetitions."""
-    console = console or Console()
+    console = console or printer()
     budgets = BUDGETS
     if quick:
         budgets, repetitions = (BUDGETS[0], BUDGETS[-1]), min(repetitions, 6)

@@ -21,7 +21,7 @@ from rich.console import Console
 from rich.table import Table
 
 import gingham
-from gingham.bench.files import File, keep
+from gingham.bench.files import File, keep, printer
 from gingham.testing import trades as workload
 from gingham.testing.trades import TradeQuery, trade_queries
 
@@ -54,7 +54,7 @@ def run(
 ) -> list[Target]:
     """Measure and print; `quick` takes few rows and queries."""
     del plot_path  # there is nothing to draw
-    console = console or Console()
+    console = console or printer()
     many, few, triggers = (1024, 16, 150) if not quick else (64, 16, 40)
     shared = 256 if not quick else 64
     rows = rows if not quick else min(rows, 200_000)

@@ -15,7 +15,7 @@ from functools import partial
 from pyspark.sql import SparkSession
 from rich.console import Console
 
-from gingham.bench.files import File, keep
+from gingham.bench.files import File, keep, printer
 from gingham.bench.targets import Target, show_targets
 from gingham.bench.weave_cost import cost_figures
 from gingham.bench.weave_engine import (
@@ -58,7 +58,7 @@ def run(
     console: Console | None = None,
 ) -> Report:
     """Measure, print and draw; `quick` takes few queries and little patience."""
-    console = console or Console()
+    console = console or printer()
     rows = rows or (500_000 if quick else ROWS)
     with console.status("weaving") as status:
 
