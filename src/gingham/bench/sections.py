@@ -30,13 +30,14 @@ def as_json(sections: Sequence[Section]) -> list[dict[str, object]]:
 
 
 def show(sections: Sequence[Section], console: Console) -> None:
-    """Print a table for each section, and what was promised at the end."""
+    """Print a table for each section, and what was promised."""
     for section in sections:
         table = compact(section.title, section.caption, section.headers)
         for row in section.rows:
             table.add_row(*("-" if cell is None else str(cell) for cell in row))
         console.print(table)
-    show_targets([target for section in sections for target in section.targets], console)
+    if targets := [target for section in sections for target in section.targets]:
+        show_targets(targets, console)
 
 
 def compact(title: str, caption: str, headers: Sequence[str]) -> Table:

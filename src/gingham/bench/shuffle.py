@@ -3,8 +3,8 @@
 import time
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from dataclasses import dataclass, replace
+from typing import Any, Self, TypeVar
 
 from pyspark.sql import SparkSession
 
@@ -18,6 +18,14 @@ class Shuffled:
     records: int
     bytes: int
     seconds: float
+
+    def __add__(self, other: Self) -> Self:
+        return replace(
+            self,
+            records=self.records + other.records,
+            bytes=self.bytes + other.bytes,
+            seconds=self.seconds + other.seconds,
+        )
 
 
 def shuffled(spark: SparkSession, work: Callable[[], T]) -> tuple[T, Shuffled]:
