@@ -35,6 +35,7 @@ from gingham.runtime.loop import Listener, StreamLoop
 from gingham.runtime.planner import Job
 from gingham.runtime.registry import Registered, Registry
 from gingham.runtime.running import Running
+from gingham.runtime.safely import safely
 from gingham.runtime.sinks import Sink, SinkFunction, sink_for
 from gingham.runtime.sketch_session import Source
 from gingham.runtime.start import Checkpoint, start_stream
@@ -42,13 +43,13 @@ from gingham.runtime.weigh import have_different_edges, weighed
 from gingham.spark.alone import alone, slots
 from gingham.spark.analyze import rows_and_span
 from gingham.spark.answers import Answers
-from gingham.spark.check import Unsafe, check, failed_job
+from gingham.spark.check import check, failed_job
 from gingham.spark.enrich import Lookup, Lookups
 from gingham.spark.run import MOST_SHARDS_ON_DRIVER, first_instant, run
 from gingham.spark.session import is_ansi, session
 from gingham.spark.types import Types
 from gingham.sql import parse
-from gingham.sql.safe import CannotBeMadeSafe, calls_user_function, safe
+from gingham.sql.safe import calls_user_function
 
 
 @dataclass(frozen=True)
@@ -446,15 +447,8 @@ class Loom:
             self._tables,
         )
         query, types = parse(sql, name, catalog)
-
-        def make_safe(expression: str) -> tuple[str, str | None]:
-            try:
-                found = safe(expression, types, ansi=ansi)
-            except CannotBeMadeSafe as error:
-                raise Unsafe from error
-            return found.sql, found.raises
-
         time = self._source(query.stream).info.time
+        make_safe = safely(types, ansi=ansi)
         bound = check(query, self._types_for(query), time, make_safe, ansi=ansi)
         read = (query.where_sql, *query.keys, *(a.sql for a in query.aggregates))
         return replace(bound, fragile=bound.fragile or any(map(calls_user_function, read)))

@@ -221,9 +221,7 @@ class SketchLoop:
     def _sketched(self, plan: SketchPlan, rows: dict[str, DataFrame], epoch: int) -> pa.Table:
         if not any(one.relation in rows for one in plan.passes):
             return _NOTHING
-        table = self._session.sketch(plan, rows)
-        tags = pa.array(np.full(table.num_rows, epoch, dtype=np.int64))
-        return table.append_column(names.EPOCH, tags).select(_NOTHING.column_names)
+        return _tagged(self._session.sketch(plan, rows), epoch)
 
     def _take(self, entry: SketchEntry, sketches: pa.Table) -> None:
         """Put the sketches of an entry into the state of the epochs that made them."""
@@ -303,9 +301,7 @@ class SketchLoop:
             # What a newcomer would need from before is gone for good.
             epoch.floor = floor = max(epoch.floor, floor)
             parts = SketchTable(pa.concat_tables([_NOTHING, *epoch.parts]), epoch.plan.sharing)
-            kept = parts.condensed(floor)
-            tags = pa.array(np.full(kept.num_rows, epoch.number, dtype=np.int64))
-            epoch.parts = [kept.append_column(names.EPOCH, tags).select(_NOTHING.column_names)]
+            epoch.parts = [_tagged(parts.condensed(floor), epoch.number)]
         table = pa.concat_tables([_NOTHING, *(part for e in self._epochs for part in e.parts)])
         self._log.snapshot(self._last, table, {e.number: e.floor for e in self._epochs})
         self._snapshot = self._last.number
@@ -320,6 +316,12 @@ class SketchLoop:
         window = query.query.window
         assert window is not None  # others are refused when streams are started
         return Timing(0).floor(window, Marks(self._watermark(query)), NEVER)
+
+
+def _tagged(sketches: pa.Table, epoch: int) -> pa.Table:
+    """Sketches, with the epoch that made them."""
+    tags = pa.array(np.full(sketches.num_rows, epoch, dtype=np.int64))
+    return sketches.append_column(names.EPOCH, tags).select(_NOTHING.column_names)
 
 
 def _fragile(queries: Iterable[BoundJoin], relations: Container[str]) -> dict[str, str]:

@@ -15,15 +15,16 @@ from gingham.logical.join_aggregate import Relation
 from gingham.optimizer.share_sketches import share_sketches
 from gingham.plan.sketches import BoundJoin, SketchPlan
 from gingham.plan.slices import Slices, sliced
+from gingham.runtime.safely import safely
 from gingham.spark.alone import micros
-from gingham.spark.check import MakeSafe, Unsafe
+from gingham.spark.check import MakeSafe
 from gingham.spark.join_types import check_join
 from gingham.spark.run import first_instant
 from gingham.spark.session import is_ansi
 from gingham.spark.sketch_pass import SketchPasses
 from gingham.spark.types import Types
 from gingham.sql.join_aggregates import parse_join_aggregate
-from gingham.sql.safe import CannotBeMadeSafe, calls_user_function, safe
+from gingham.sql.safe import calls_user_function
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,23 +68,11 @@ class SketchSession:
         for alias, relation in query.relations.items():
             key = relation.lower()
             types[alias] = self._types.setdefault(key, Types(sources[key].rows))
-            make_safe[alias] = self._make_safe(catalog[key])
+            make_safe[alias] = safely(catalog[key].columns, ansi=is_ansi(self.spark))
         bound = check_join(query, types, make_safe)
         read = [selection.sql for selection in query.selections.values()]
         read += [*query.measures.values(), *(sql for _, a, _, b in query.joins for sql in (a, b))]
         return replace(bound, fragile=bound.fragile or any(map(calls_user_function, read)))
-
-    def _make_safe(self, relation: Relation) -> MakeSafe:
-        ansi = is_ansi(self.spark)
-
-        def make_safe(expression: str) -> tuple[str, str | None]:
-            try:
-                found = safe(expression, relation.columns, ansi=ansi)
-            except CannotBeMadeSafe as error:
-                raise Unsafe from error
-            return found.sql, found.raises
-
-        return make_safe
 
     def plan(self, queries: Sequence[BoundJoin], weights: Mapping[str, float]) -> SketchPlan:
         """Sketches for these queries within the budget."""

@@ -13,7 +13,7 @@ from gingham.optimizer import optimize
 from gingham.optimizer.cost import Cost
 from gingham.optimizer.trees import may_gain
 from gingham.plan.bound import BoundQuery
-from gingham.plan.load import Load, Sample
+from gingham.plan.load import Load
 from gingham.spark.analyze import sampled
 from gingham.spark.enrich import Lookups
 
@@ -35,7 +35,11 @@ def weighed(
         load = count()
         if not may_gain(queries, cost, load):
             return load
-        return replace(load, sample=_spread(stream, queries, rows, time, lookups, cost, load))
+        # Where grids cost nothing, every set of attributes has one of its own.
+        free, one_tree = replace(cost, grid=0.0), dict.fromkeys((q.name for q in queries), 0)
+        apart = optimize(stream, queries, free, load, trees=one_tree)
+        enriched = lookups.enrich(rows, apart.joins, apart.columns)
+        return replace(load, sample=sampled(enriched, apart.forest, time))
     except (PySparkException, Py4JError):
         return Load()
 
@@ -43,19 +47,3 @@ def weighed(
 def have_different_edges(queries: Sequence[BoundQuery]) -> bool:
     """Whether there is anything to weave."""
     return len({query.window.classes for query in queries}) > 1
-
-
-def _spread(
-    stream: str,
-    queries: Sequence[BoundQuery],
-    rows: DataFrame,
-    time: str,
-    lookups: Lookups,
-    cost: Cost,
-    load: Load,
-) -> Sample:
-    # Where grids cost nothing, every set of attributes has one of its own.
-    free, one_tree = replace(cost, grid=0.0), dict.fromkeys((q.name for q in queries), 0)
-    apart = optimize(stream, queries, free, load, trees=one_tree)
-    enriched = lookups.enrich(rows, apart.joins, apart.columns)
-    return sampled(enriched, apart.forest, time)

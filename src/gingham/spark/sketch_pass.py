@@ -117,7 +117,7 @@ def _number_fragments(draft: Draft, fragments: Fragments) -> Draft:
 def _if_few(grouped: DataFrame, sharing: SharingPlan, one: Pass) -> pa.Table | None:
     """All groups, unless there are more than are sketched quickly in this process."""
     words = sum(sharing.words[vertex.number] for vertex in sharing.of(one.relation))
-    most = WORK_HERE // words
+    most = min(_GROUPS, WORK_HERE // words)
     table = grouped.limit(most + 1).toArrow()
     return table if table.num_rows <= most else None
 
