@@ -197,7 +197,10 @@ def as_spark(query: str) -> str | None:
         g.sql() for g in groups if isinstance(g, exp.Column) and not {g.name, g.sql()} & shown
     ]
     front = ["window.start AS window_start", "window.end AS window_end", *hidden]
-    return text.replace("SELECT ", f"SELECT {', '.join(front)}, ", 1)
+    text = text.replace("SELECT ", f"SELECT {', '.join(front)}, ", 1)
+    # Beside a NaN, Spark's approx_percentile depends on how the rows were partitioned; this not.
+    exact = r"percentile_disc(\2) WITHIN GROUP (ORDER BY \1)"
+    return re.sub(r"approx_percentile\(([df]), ([\d.]+)\)", exact, text)
 
 
 # Attributes.

@@ -1,5 +1,6 @@
 """The reference is only an oracle if Spark agrees with it."""
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -50,6 +51,13 @@ def test_they_agree_where_sql_surprises(quick: SparkSession):
     for number, predicate in enumerate(SURPRISES):
         columns = (f"yes{number}", f"unknown{number}")
         assert [expected[c] for c in columns] == [actual[c] for c in columns], predicate
+
+
+def test_nan_is_the_greatest_of_numbers_in_a_percentile(quick: SparkSession):
+    items = ", ".join(f"approx_percentile(d, {p}) AS p{n}" for n, p in enumerate((0.5, 0.9, 1.0)))
+    case = pinned(f"SELECT {items} FROM t GROUP BY window(ts, '1 minute')")
+    assert any(math.isnan(row["d"]) for row in case.rows if row["d"] is not None)
+    assert_same(case.expected(case.queries[0]), _spark_answer(quick, case))
 
 
 @pytest.mark.parametrize(
