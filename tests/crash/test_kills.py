@@ -6,6 +6,7 @@ import os
 import random
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -28,25 +29,46 @@ POINTS = [
     for kind, nth in (("epochs", 1), ("log", 2), ("done", 1), ("sink", 2), ("snapshot", 1))
     for when in ("before", "after")
 ]
+STREAMS = 2
 PER_LIFE = 4  # batches that are new in each life
 PATIENCE = 300  # seconds for one life, which takes ten on an idle machine
 
 
 def test_kills(spark: SparkSession, tmp_path: Path):
     seed = int(os.environ.get("GINGHAM_SEED", "0"))
+
+    # Most of a life is spent waiting, so two streams are killed side by side.
+    def stream(number: int) -> tuple[Path, list[pa.Table]]:
+        folder = tmp_path / str(number)
+        points, kills = POINTS[number::STREAMS], len(range(number, KILLS, STREAMS))
+        return folder, _killed(folder, points, kills, 2 * seed + number)
+
+    with ThreadPoolExecutor(STREAMS) as pool:
+        streams = list(pool.map(stream, range(STREAMS)))
+    for folder, batches in streams:
+        _check(spark, folder, batches)
+
+
+def _killed(
+    folder: Path, points: list[tuple[str, str, int]], kills: int, seed: int
+) -> list[pa.Table]:
+    """Let a stream live until it was killed so often, and then to its end; what it has seen."""
     rng = random.Random(seed)
-    batches = random_trades(np.random.default_rng(seed), PER_LIFE * 2 * KILLS, 80)
-    kills = lives = 0
-    while kills < KILLS:
-        assert lives < 2 * KILLS, "too few lives ended by a kill"
+    batches = random_trades(np.random.default_rng(seed), PER_LIFE * 2 * kills, 80)
+    left, lives = kills, 0
+    while left:
+        assert lives < 2 * kills, "too few lives ended by a kill"
         new = slice(lives * PER_LIFE, (lives + 1) * PER_LIFE)
-        write_batches(tmp_path / "trades", batches[new], first=new.start)
-        kills += _live(tmp_path, _way_to_die(rng, lives))
+        write_batches(folder / "trades", batches[new], first=new.start)
+        left -= _live(folder, _way_to_die(rng, points, lives))
         lives += 1
     # The last life does what the others have left behind.
-    assert not _live(tmp_path, (), PATIENCE + 10 * KILLS)
-    batches = batches[: lives * PER_LIFE]
-    found = {name: _answers(tmp_path / "answers" / name) for name in (*QUERIES, LATER[0])}
+    assert not _live(folder, (), PATIENCE + 10 * kills)
+    return batches[: lives * PER_LIFE]
+
+
+def _check(spark: SparkSession, folder: Path, batches: list[pa.Table]) -> None:
+    found = {name: _answers(folder / "answers" / name) for name in (*QUERIES, LATER[0])}
     watermark = max(pa.concat_tables(batches)["ts"].cast(pa.int64()).to_pylist()) - 4_000_000
     loom = gingham.Loom(spark).stream(
         "trades", spark.createDataFrame(pa.concat_tables(batches)), time="ts"
@@ -62,10 +84,12 @@ def test_kills(spark: SparkSession, tmp_path: Path):
         assert rows == expected, name
 
 
-def _way_to_die(rng: random.Random, life: int) -> tuple[str, ...]:
-    """Named points first, each before and after; then any moment."""
-    if life < len(POINTS):
-        when, kind, nth = POINTS[life]
+def _way_to_die(
+    rng: random.Random, points: list[tuple[str, str, int]], life: int
+) -> tuple[str, ...]:
+    """Named points first; then any moment."""
+    if life < len(points):
+        when, kind, nth = points[life]
         return when, kind, str(nth)
     return "soon", "log", str(rng.randint(1, 2)), f"{rng.uniform(0, 0.8):.3f}"
 

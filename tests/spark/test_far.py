@@ -49,7 +49,7 @@ def test_answers_are_those_of_the_batch_run(
             assert_same(found, market.expected(name, sql))
         more = random_trades(np.random.default_rng(3), 10, 60)[7:]
         market.extend(more)
-    left = [folder.name for folder in (tmp_path / "c" / "trades" / "answers").iterdir()]
+    left = [folder.name for folder in (tmp_path / "c" / "streams" / "trades" / "answers").iterdir()]
     assert not left
 
 
@@ -92,7 +92,7 @@ def test_what_a_sink_did_not_take_waits(stream: Stream, monkeypatch: pytest.Monk
     stream.write(batch(50))
     stream.run(stream.loom(), sink, most_on_driver=NONE)
     assert got == [2, 1, 1]
-    assert not list((stream.folder / "checkpoint" / "trades" / "answers").iterdir())
+    assert not list((stream.folder / "checkpoint" / "streams" / "trades" / "answers").iterdir())
 
 
 def test_queries_that_come_and_go_change_no_other_answer(market: Market, tmp_path: Path):

@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 import gingham
 from gingham.runtime import delivery
+from gingham.runtime.start import Checkpoint
 from gingham.testing.replay import SCHEMA, replayed, write_batches
 
 START = datetime(2024, 1, 1, tzinfo=UTC)
@@ -211,19 +212,24 @@ def test_a_removed_query_leaves(stream: Stream):
 
 
 def _damage_log(folder: Path) -> None:
-    file = max((folder / "checkpoint/trades/log").iterdir())
+    file = max((folder / "checkpoint/streams/trades/log").iterdir())
     content = bytearray(file.read_bytes())
     content[len(content) // 2] ^= 1
     file.write_bytes(content)
 
 
 def _lose_source(folder: Path) -> None:
-    for file in (folder / "checkpoint/trades/source/offsets").iterdir():
+    for file in (folder / "checkpoint/streams/trades/source/offsets").iterdir():
         file.unlink()
 
 
 def _foreign(folder: Path) -> None:
     (folder / "checkpoint/gingham.json").unlink()
+
+
+def _older(folder: Path) -> None:
+    about = folder / "checkpoint/gingham.json"
+    about.write_bytes(about.read_bytes().replace(b"gingham 2\n", b"gingham 1\n"))
 
 
 @pytest.mark.parametrize(
@@ -232,6 +238,7 @@ def _foreign(folder: Path) -> None:
         (_damage_log, "cannot be read"),
         (_lose_source, "does not know batch 1"),
         (_foreign, "is no checkpoint of Gingham's"),
+        (_older, "by another version"),
     ],
 )
 def test_a_damaged_checkpoint_is_refused(
@@ -242,6 +249,15 @@ def test_a_damaged_checkpoint_is_refused(
     harm(stream.folder)
     with pytest.raises(gingham.CheckpointError, match=complaint):
         stream.run(stream.loom())
+
+
+@pytest.mark.parametrize("name", ["queries", "sketches", "streams"])
+def test_a_stream_may_be_named_like_a_folder_of_the_checkpoint(
+    spark: SparkSession, tmp_path: Path, name: str
+):
+    checkpoint = Checkpoint(str(tmp_path))
+    checkpoint.of(name, spark.range(1).withColumnRenamed("id", "ts"), "ts").write("log", b"")
+    assert not (tmp_path / name / "log").exists()
 
 
 def test_another_schema_is_refused(stream: Stream):

@@ -11,7 +11,7 @@ import pyarrow as pa
 from gingham.core.errors import CheckpointError
 from gingham.runtime.files import Files
 
-_MAGIC = b"gingham 1\n"
+_MAGIC = b"gingham 2\n"  # another number when files of a checkpoint change their meaning
 _META = b"gingham"
 
 

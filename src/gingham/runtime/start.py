@@ -33,7 +33,13 @@ _LOCAL_FILES = {
 
 
 class Checkpoint:
-    """A folder: the queries, and for each stream a log."""
+    """A folder.
+
+    gingham.json    the columns of each stream
+    queries/        the queries
+    streams/NAME/   the log of a stream, and what Spark itself keeps of it
+    sketches/       the log of joined streams
+    """
 
     def __init__(self, root: str) -> None:
         self.files = Files(root)
@@ -63,7 +69,7 @@ class Checkpoint:
                 ),
                 "the same columns as before, or a new checkpoint",
             )
-        return self.files.within(stream)
+        return self.files.within("streams").within(stream)
 
 
 def start_stream(

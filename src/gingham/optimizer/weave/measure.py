@@ -236,15 +236,17 @@ def fill_overlaps(found: npt.NDArray[Any], sets: EdgeSets) -> None:
         # Once in the lcm, per unit of time.
         once = (common / slide / slides * sets.ticks).astype(found.dtype)[index]
         block = counts[rows, None] * (counts * once)
-        tied = np.flatnonzero((common > 1)[index])
-        divisors = common[index[tied]]
-        low, high, pair = lows[tied] % divisors, highs[tied] % divisors, two[tied]
-        own_low, own_high = lows[rows, None] % divisors, highs[rows, None] % divisors
-        meets = (own_low == low).astype(np.int8)
-        meets += (own_low == high) & pair
-        meets += (own_high == low) & two[rows, None]
-        meets += (own_high == high) & pair & two[rows, None]
-        block[:, tied] = meets * once[tied]
+        for divisor in np.unique(common[common > 1]):
+            tied = np.flatnonzero((common == divisor)[index])
+            # A second residue that is not there meets nothing.
+            low, high = lows[tied] % divisor, np.where(two[tied], highs[tied] % divisor, -1)
+            own_low = (lows[rows] % divisor)[:, None]
+            own_high = np.where(two[rows], highs[rows] % divisor, -2)[:, None]
+            meets = (own_low == low).astype(np.int8)
+            meets += own_low == high
+            meets += own_high == low
+            meets += own_high == high
+            block[:, tied] = meets * once[tied]
         found[rows] = block
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:

@@ -28,14 +28,16 @@ Ints = npt.NDArray[np.int64]
 # Gains that differ by less than this part of an empty tree's price are the same but for rounding.
 NOTHING = 1e-10
 _SINGLE_PRECISION = 4096  # trees from which bounds are kept as 32-bit numbers
-_SMALL = 256  # slots that are not worth closing ranks
+_SMALL = 256  # places that are not worth closing ranks
+_FULL = 0.75  # part of the places that hold a tree, or ranks are closed
 _FEW = 64
 _LOOKS = 4
 _TOLERANCE_OF_SAMPLE = 1.02
-_ROW = 64
+_ROW = 32  # values of a lot
 
-# Minus the gain, the lower and the higher slot: of equal gains the first pair goes first.
+# Minus the gain, the lower and the higher tree: of equal gains the first pair goes first.
 _Pair = tuple[float, int, int]
+_SOMEBODY = (-1, -1)  # a pair that is not known yet: it goes before others of its gain
 
 
 @dataclass(slots=True)
@@ -54,7 +56,7 @@ class _Few:
 
     trees: list[int]
     ages: list[int]
-    pairs: list[_Pair]
+    losses: list[float]  # minus the gains
     others: float  # what any other tree may gain
     exact: bool  # whether gains are more than bounds without being measured
     at: int = 0
@@ -62,7 +64,11 @@ class _Few:
 
 
 class Weaver:
-    """Trees under way: slot i holds a tree, or nothing once it was merged into another."""
+    """Trees under way, known by the number of their first edge set.
+
+    Lists are by that number, arrays by the place of a tree: those that were merged into others
+    leave empty places, until the others close ranks.
+    """
 
     def __init__(
         self,
@@ -78,19 +84,20 @@ class Weaver:
         self._empty = float(cost.tree(0.0, 0.0, rate))
         self._tolerance = 0.0 if measure.exact else _TOLERANCE_OF_SAMPLE
         self._rows = rows
+        self._members = [[i] for i in range(n)]
+        self._few: list[_Few | None] = [None] * n
+        self._age = list(range(n))  # -1 for those that are gone
+        self._place = list(range(n))
+        self._trees, self._ages = np.arange(n), np.arange(n)
         self._edges, self._factors = rates.copy(), factors.copy()
         self._costs = cost.tree(self._edges, self._factors, rate)
-        self._members = [[i] for i in range(n)]
-        self._ages = np.arange(n)  # -1 for slots that hold nothing
-        self._age = list(range(n))  # the same, for single looks
-        self._alive, self._youngest = n, n
-        self._few: list[_Few | None] = [None] * n
         # What two trees have in common at most; exact among those that were not merged yet.
         self._bounds: npt.NDArray[Any] = np.empty(
             (n, n), dtype=np.float32 if n > _SINGLE_PRECISION else np.float64
         )
         self._unmerged = np.ones(n, dtype=bool)
         self._anchors: Anchors | None = None
+        self._alive, self._youngest = n, n
         self._looked_at = n * (n - 1) // 2
 
     @classmethod
@@ -121,31 +128,21 @@ class Weaver:
 
     def weave(self, until: float) -> Woven:
         """Merge the best pair as long as that saves something, or time is left."""
-        while True:
-            done = self._merge_while_better(until)
-            if done is not None:
-                return self._woven(finished=done)
-            self._close_ranks()
-
-    def _merge_while_better(self, until: float) -> bool | None:
-        """True if no pair saves anything, False if time is up, None if half the slots are empty."""
         heap: list[tuple[_Pair, int, int]] = []
 
         def push(x: int) -> None:
             if (best := self._best_partner(x)) is not None:
                 heapq.heappush(heap, (best[0], x, self._age[x]))
 
-        alive = np.flatnonzero(self._ages >= 0).tolist()
-        for i, x in enumerate(alive):
+        for x in range(len(self._age)):
             push(x)
-            if i % 64 == 0 and time.monotonic() > until:
-                return False
-        enough = len(self._rows) // 2 if len(self._rows) > _SMALL else 0
+            if x % 64 == 0 and time.monotonic() > until:
+                return self._woven(finished=False)
         for looks in count(1):
             if not heap:
                 break
             if looks % 64 == 0 and time.monotonic() > until:
-                return False
+                return self._woven(finished=False)
             key, x, age = heapq.heappop(heap)
             if self._age[x] != age or (best := self._best_partner(x)) is None:
                 continue
@@ -154,7 +151,7 @@ class Weaver:
                 heapq.heappush(heap, (pair, x, age))
                 continue
             if not exact:
-                self._measure_best(x)
+                self._learn(x, pair)
                 best = self._best_partner(x)
                 if best is None:
                     continue
@@ -166,9 +163,7 @@ class Weaver:
                     continue
             self._merge(*pair[1:])
             push(pair[1])
-            if self._alive < enough:
-                return None
-        return True
+        return self._woven(finished=True)
 
     def _as_good(self, loss: float, least: float) -> bool:
         """Whether a pair gains hardly less than any may gain; both are minus the gain."""
@@ -176,27 +171,22 @@ class Weaver:
         return loss <= least or 1 + loss < self._tolerance * (1 + least)
 
     def _close_ranks(self) -> None:
-        """Drop empty slots, so that arrays hold trees only."""
+        """Drop empty places, so that arrays hold trees only."""
         kept = np.flatnonzero(self._ages >= 0)
-        self._bounds = self._bounds[np.ix_(kept, kept)]
+        self._bounds = _square(self._bounds, kept)
+        self._trees, self._ages = self._trees[kept], self._ages[kept]
         self._edges, self._factors = self._edges[kept], self._factors[kept]
         self._costs, self._unmerged = self._costs[kept], self._unmerged[kept]
-        self._ages = self._ages[kept]
-        self._age = self._ages.tolist()
-        self._rows = [self._rows[i] for i in kept]
-        self._members = [self._members[i] for i in kept]
-        places = np.full(len(self._few), -1)
-        places[kept] = np.arange(len(kept))
-        numbers = places.tolist()
-        self._few = [_renumbered(self._few[i], numbers) for i in kept]
+        for place, x in enumerate(self._trees.tolist()):
+            self._place[x] = place
         if self._anchors is not None:
             self._anchors.keep(kept)
 
     def _woven(self, *, finished: bool) -> Woven:
-        alive = np.flatnonzero(self._ages >= 0).tolist()
+        alive = [x for x, age in enumerate(self._age) if age >= 0]
         return Woven(
             [sorted(self._members[x]) for x in alive],
-            [float(self._edges[x]) for x in alive],
+            [float(self._edges[self._place[x]]) for x in alive],
             self._looked_at,
             finished,
         )
@@ -204,46 +194,54 @@ class Weaver:
     def _best_partner(self, x: int) -> tuple[_Pair, bool] | None:
         """The older tree that merging with may save most, if any; whether the gain is exact.
 
-        Older trees only ever disappear, so the best few stay the best few.
+        Older trees only ever disappear, so the best few stay the best few. Once they are gone,
+        some other tree may be the best: which one is looked up by `_learn`, if it ever matters.
         """
-        while True:
-            few = self._few[x]
-            if few is None:
-                few = self._few[x] = self._the_few(x)
-            measured, age = few.measured, self._age
-            while measured and age[measured[0][1]] != measured[0][2]:
-                heapq.heappop(measured)
-            while few.at < len(few.trees) and age[few.trees[few.at]] != few.ages[few.at]:
-                few.at += 1
-            best, exact = (measured[0][0], True) if measured else (None, False)
-            if few.at < len(few.trees) and (best is None or few.pairs[few.at] < best):
-                best, exact = few.pairs[few.at], few.exact
-            if best is not None and self._as_good(best[0], -few.others):
-                return best, exact
-            if few.others <= NOTHING:
-                return None
-            self._few[x] = None
+        few = self._few[x]
+        if few is None:
+            few = self._few[x] = self._the_few(x)
+        measured, age = few.measured, self._age
+        while measured and age[measured[0][1]] != measured[0][2]:
+            heapq.heappop(measured)
+        trees, at = few.trees, few.at
+        while at < len(trees) and age[trees[at]] != few.ages[at]:
+            at += 1
+        few.at = at
+        best, exact = (measured[0][0], True) if measured else (None, False)
+        if at < len(trees) and (best is None or few.losses[at] <= best[0]):
+            next_best = _pair(few.losses[at], x, trees[at])
+            if best is None or next_best < best:
+                best, exact = next_best, few.exact
+        if best is not None and self._as_good(best[0], -few.others):
+            return best, exact
+        return ((-few.others, *_SOMEBODY), False) if few.others > NOTHING else None
+
+    def _learn(self, x: int, best: _Pair) -> None:
+        """Find out more about the best pair of x, whose gain is not known exactly."""
+        if best[1:] == _SOMEBODY:
+            self._few[x] = self._the_few(x)
+        else:
+            self._measure_best(x)
 
     def _the_few(self, x: int) -> _Few:
         """The older trees that may save most."""
+        place = self._place[x]
         # One that was never merged is younger than those before it, which were not either.
-        exact = bool(self._unmerged[x])
-        part = slice(x if exact else None)
-        everybody = self._gains(x, part, self._bounds[x, part])
-        everybody[self._ages[part] >= self._age[x]] = -np.inf
-        trees = _largest(everybody, _FEW + 1)
-        gains = rounded(everybody[trees], self._empty)
-        others = float(gains[0]) if len(trees) > _FEW else -np.inf
+        exact = bool(self._unmerged[place])
+        part = slice(place if exact else None)
+        everybody = self._gains(place, part, self._bounds[place, part])
+        np.copyto(everybody, -np.inf, where=self._ages[part] >= self._age[x])
+        places = _largest(everybody, _FEW + 1)
+        gains = rounded(everybody[places], self._empty)
+        others = float(gains[0]) if len(places) > _FEW else -np.inf
         kept = gains > NOTHING
-        kept[: max(0, len(trees) - _FEW)] = False
-        trees, gains = trees[kept], gains[kept]
-        low, high = np.minimum(trees, x), np.maximum(trees, x)
-        order = np.lexsort((high, low, -gains))
-        trees = trees[order]
-        pairs = zip(
-            (-gains[order]).tolist(), low[order].tolist(), high[order].tolist(), strict=True
-        )
-        return _Few(trees.tolist(), self._ages[trees].tolist(), list(pairs), others, exact)
+        kept[: max(0, len(places) - _FEW)] = False
+        places, gains = places[kept], gains[kept]
+        losses = -gains
+        order = np.lexsort((places, losses))  # as pairs are ordered
+        places = places[order]
+        trees, ages = self._trees[places].tolist(), self._ages[places].tolist()
+        return _Few(trees, ages, losses[order].tolist(), others, exact)
 
     def _measure_best(self, x: int) -> None:
         """Replace the bounds of the best few partners by what they really gain."""
@@ -255,89 +253,81 @@ class Weaver:
             if self._age[few.trees[few.at]] == few.ages[few.at]:
                 others.append(few.trees[few.at])
             few.at += 1
-        which = np.array(others)
-        gains = rounded(self._gains(x, which, self._look_at(x, which)), self._empty)
-        for y, gain in zip(others, gains.tolist(), strict=True):
+        for y, gain in zip(others, self._look_at(x, others), strict=True):
             if gain > NOTHING:
-                pair = (-gain, min(x, y), max(x, y))
-                heapq.heappush(few.measured, (pair, y, self._age[y]))
+                heapq.heappush(few.measured, (_pair(-gain, x, y), y, self._age[y]))
 
-    def _gains(self, x: int, others: Ints | slice, overlaps: Floats) -> Floats:
-        together = self._cost.tree(
-            self._edges[others] - overlaps + self._edges[x],
-            self._factors[others] + self._factors[x],
-            self._rate,
-        )
-        return self._costs[others] - together + self._costs[x]
-
-    def _look_at(self, x: int, others: Ints) -> Floats:
-        """Measure what x has in common with some trees."""
+    def _look_at(self, x: int, others: list[int]) -> list[float]:
+        """Measure what x has in common with some trees, and so what it gains with each."""
         self._looked_at += len(others)
         found, error = self._measure.overlaps(self._rows[x], [self._rows[y] for y in others])
-        bounds = self._bounds[x, others].astype(np.float64)
+        place, places = self._place[x], np.array([self._place[y] for y in others])
+        bounds = self._bounds[place, places].astype(np.float64)
         # Where a sample cannot tell them apart, what exact parts add up to is the better estimate.
         found = np.where(np.abs(bounds - found) <= error, bounds, found)
-        self._bounds[x, others] = found
-        self._bounds[others, x] = found
-        return found
+        self._bounds[place, places] = found
+        self._bounds[places, place] = found
+        return rounded(self._gains(place, places, found), self._empty).tolist()
+
+    def _gains(self, place: int, others: Ints | slice, overlaps: Floats) -> Floats:
+        together = self._cost.tree(
+            self._edges[others] - overlaps + self._edges[place],
+            self._factors[others] + self._factors[place],
+            self._rate,
+        )
+        return self._costs[others] - together + self._costs[place]
 
     def _merge(self, x: int, y: int) -> None:
         """Put y into x, which becomes the youngest tree."""
-        common = min(float(self._bounds[x, y]), self._edges[x], self._edges[y])
-        self._rows[x] = self._measure.union((self._rows[x], self._rows[y]))
-        self._rows[y] = None
-        if self._measure.exact:
-            self._edges[x] = self._measure.rate(self._rows[x])
-        else:
-            self._edges[x] += self._edges[y] - common
-        self._factors[x] += self._factors[y]
-        self._costs[x] = self._cost.tree(float(self._edges[x]), float(self._factors[x]), self._rate)
-        self._members[x] += self._members[y]
-        self._members[y] = []
-        self._unmerged[x] = False
         self._alive -= 1
         self._youngest += 1
-        self._ages[x] = self._age[x] = self._youngest
-        self._ages[y] = self._age[y] = -1
-        self._costs[y] = -np.inf  # so that nobody gains by it
+        self._age[x], self._age[y] = self._youngest, -1
         self._few[x] = self._few[y] = None
-        one, two = self._bounds[x], self._bounds[y]
-        row = one + two
-        twice = None if self._anchors is None else self._anchors.merge(x, y)
+        self._members[x] += self._members[y]
+        self._members[y] = []
+        self._rows[x] = self._measure.union((self._rows[x], self._rows[y]))
+        self._rows[y] = None
+        to, gone = self._place[x], self._place[y]
+        if self._measure.exact:
+            self._edges[to] = self._measure.rate(self._rows[x])
+        else:
+            common = min(float(self._bounds[to, gone]), self._edges[to], self._edges[gone])
+            self._edges[to] += self._edges[gone] - common
+        self._factors[to] += self._factors[gone]
+        self._costs[to] = self._cost.tree(
+            float(self._edges[to]), float(self._factors[to]), self._rate
+        )
+        self._unmerged[to] = False
+        self._ages[to], self._ages[gone] = self._youngest, -1
+        self._costs[gone] = -np.inf  # so that nobody gains by it
+        self._merge_bounds(to, gone)
+        if len(self._ages) > _SMALL and self._alive < _FULL * len(self._ages):
+            self._close_ranks()
+
+    def _merge_bounds(self, to: int, gone: int) -> None:
+        one, two = self._bounds[to], self._bounds[gone]
+        row, most = one + two, np.maximum(one, two)
+        twice = None if self._anchors is None else self._anchors.merge(to, gone)
         if twice is not None:
             one, two = np.maximum(one - twice, 0), np.maximum(two - twice, 0)
             row -= twice
         if not self._measure.exact:
-            # No bound any more, but a better guess: as if edges of x met those of y by chance.
+            # No bound any more, but a better guess: as if edges of one met those of two by chance.
             row -= one * two / self._edges
-        row = np.maximum(row, np.maximum(self._bounds[x], self._bounds[y]))
-        row = np.minimum(np.minimum(row, self._edges), self._edges[x])
-        self._bounds[x] = self._bounds[:, x] = row
+        row = np.maximum(row, most)
+        row = np.minimum(np.minimum(row, self._edges), self._edges[to])
+        self._bounds[to] = self._bounds[:, to] = row
 
 
-def _renumbered(few: _Few | None, numbers: list[int]) -> _Few | None:
-    """The same partners in other slots, without those that are gone."""
-    if few is None:
-        return None
-    kept = [i for i in range(few.at, len(few.trees)) if numbers[few.trees[i]] >= 0]
-    return _Few(
-        [numbers[few.trees[i]] for i in kept],
-        [few.ages[i] for i in kept],
-        [_renumbered_pair(few.pairs[i], numbers) for i in kept],
-        few.others,
-        few.exact,
-        0,
-        [
-            (_renumbered_pair(pair, numbers), numbers[y], age)
-            for pair, y, age in few.measured
-            if numbers[y] >= 0
-        ],
-    )
+def _pair(loss: float, x: int, y: int) -> _Pair:
+    return (loss, x, y) if x < y else (loss, y, x)
 
 
-def _renumbered_pair(pair: _Pair, numbers: list[int]) -> _Pair:
-    loss, one, other = pair
-    return loss, numbers[one], numbers[other]
+def _square(matrix: npt.NDArray[Any], kept: Ints) -> npt.NDArray[Any]:
+    """These rows and columns of a matrix, whose memory they keep."""
+    for i, row in enumerate(kept):
+        matrix[i, : len(kept)] = matrix[row, kept]  # rows that are overwritten were read already
+    return matrix[: len(kept), : len(kept)]
 
 
 def _largest(values: Floats, n: int) -> Ints:
@@ -346,11 +336,10 @@ def _largest(values: Floats, n: int) -> Ints:
         return np.arange(len(values))
     places = np.arange(len(values))
     if len(values) > n * _ROW * 2:
-        # They are in the rows with the n largest maxima.
+        # Of as many lots as this, the best is at least as large as what is looked for.
         whole = len(values) // _ROW * _ROW
-        rows = np.argpartition(values[:whole].reshape(-1, _ROW).max(axis=1), -n)[-n:]
-        inside = (rows[:, None] * _ROW + np.arange(_ROW)).ravel()
-        places = np.append(inside, np.arange(whole, len(values)))
+        best = values[:whole].reshape(_ROW, -1).max(axis=0)
+        places = np.flatnonzero(values >= np.partition(best, -n)[-n])
         values = values[places]
     return places[np.argpartition(values, -n)[-n:]]
 
