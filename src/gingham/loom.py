@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import functools
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 from pyspark.sql.streaming import StreamingQuery
 
 from gingham.algebra.sketches.space import Metric
 from gingham.core.errors import CatalogError, GinghamError, QueryError
-from gingham.core.names import quoted
+from gingham.core.names import unused_name
 from gingham.core.time import parse_duration
 from gingham.finals.answer import Cells
 from gingham.inspect.text import explain
-from gingham.logical.catalog import Catalog, Stream, Table
 from gingham.logical.query import Query
 from gingham.optimizer import optimize
 from gingham.optimizer.cost import Cost
@@ -28,47 +25,21 @@ from gingham.plan.bound import BoundQuery
 from gingham.plan.forest import Plan
 from gingham.plan.load import Load
 from gingham.plan.records import Reduced
-from gingham.runtime.clock import Timing
 from gingham.runtime.estimator import Estimator
 from gingham.runtime.fragments import Fragments, choose
 from gingham.runtime.loop import Listener, StreamLoop
 from gingham.runtime.planner import Job
 from gingham.runtime.registry import Registered, Registry
 from gingham.runtime.running import Running
-from gingham.runtime.safely import safely
 from gingham.runtime.sinks import Sink, SinkFunction, sink_for
-from gingham.runtime.sketch_session import Source
+from gingham.runtime.sources import Sources, StreamSource
 from gingham.runtime.start import Checkpoint, start_stream
 from gingham.runtime.weigh import have_different_edges, weighed
 from gingham.spark.alone import alone, slots
-from gingham.spark.analyze import rows_and_span
 from gingham.spark.answers import Answers
-from gingham.spark.check import check, failed_job
-from gingham.spark.enrich import Lookup, Lookups
-from gingham.spark.run import MOST_SHARDS_ON_DRIVER, first_instant, run
-from gingham.spark.session import is_ansi, session
-from gingham.spark.types import Types
-from gingham.sql import parse
-from gingham.sql.safe import calls_user_function
-
-
-@dataclass(frozen=True)
-class _Source:
-    info: Stream
-    rows: DataFrame
-    watermark: str | None
-
-    @functools.cached_property
-    def instant(self) -> int:
-        """When there is data. Only speed depends on it, so one look is enough."""
-        if "counted" in self.__dict__:
-            return self.counted[1]
-        return first_instant(self.rows, self.info.time)
-
-    @functools.cached_property
-    def counted(self) -> tuple[Load, int]:
-        """How many rows over how much time, and the first instant."""
-        return rows_and_span(self.rows, self.info.time)
+from gingham.spark.check import failed_job
+from gingham.spark.run import MOST_SHARDS_ON_DRIVER, run
+from gingham.spark.session import session
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,11 +58,8 @@ class Loom:
         self.spark = spark or session()
         self._cost = cost or Cost()
         self._loads: dict[str, tuple[list[str], Load]] = {}
-        self._streams: dict[str, _Source] = {}
-        self._tables: dict[str, Table] = {}
-        self._lookups = Lookups()
+        self._sources = Sources(self.spark)
         self._queries: dict[str, BoundQuery] = {}
-        self._types: dict[object, Types] = {}
         self._reduced: dict[str, Reduced | None] = {}  # what the last run sent in place of shards
         self._running: Running | None = None
         self._folds = False  # are cells that no query tells apart one shard of what is running?
@@ -106,49 +74,12 @@ class Loom:
         self, name: str, rows: DataFrame, *, time: str, watermark: str | None = None
     ) -> Loom:
         """Register the DataFrame that queries read FROM, and the column that holds its time."""
-        self._refuse_name(name)
-        columns = {f.name: f.dataType.simpleString() for f in rows.schema.fields}
-        if time not in columns:
-            raise CatalogError(
-                f"stream {name!r} has no column {time!r}",
-                "windows are made of event time",
-                f"time=... with one of {', '.join(columns)}",
-            )
-        if columns[time] not in ("timestamp", "timestamp_ntz"):
-            raise CatalogError(
-                f"{time} of stream {name!r} is a {columns[time]}",
-                "event time must be a timestamp",
-                f'rows.withColumn("{time}", to_timestamp("{time}")) before it is registered',
-            )
-        self._streams[name.lower()] = _Source(Stream(name, columns, time), rows, watermark)
+        self._sources.add_stream(name, rows, time, watermark)
         return self
 
     def table(self, name: str, rows: DataFrame, *, key: str | Sequence[str]) -> Loom:
         """Register a static table that rows are looked up in by a unique key."""
-        self._refuse_name(name)
-        keys = (key,) if isinstance(key, str) else tuple(key)
-        columns = {f.name: f.dataType.simpleString() for f in rows.schema.fields}
-        missing = [k for k in keys if k not in columns]
-        if missing or not keys:
-            raise CatalogError(
-                f"table {name!r} has no column {', '.join(missing) or '(no key given)'}",
-                "a table is looked up by its key",
-                f"key=... with one of {', '.join(columns)}",
-            )
-        # How often each key occurs, in one pass: the table's size, and whether a key comes twice.
-        each = rows.groupBy(*(F.col(quoted(k)) for k in keys)).count()
-        known = " AND ".join(f"{quoted(k)} IS NOT NULL" for k in keys)
-        repeated = F.expr(f"CASE WHEN {known} AND count > 1 THEN struct(*) END")
-        size, twice = each.agg(F.sum("count"), F.first(repeated, ignorenulls=True)).collect()[0]
-        if twice is not None:
-            value = ", ".join(f"{k} = {twice[k]!r}" for k in keys)
-            raise CatalogError(
-                f"the key of table {name!r} is not unique",
-                f"{value} stands in {twice['count']} rows, so a lookup would multiply rows",
-                f"rows.dropDuplicates({list(keys)}), or a key of more columns",
-            )
-        self._tables[name.lower()] = Table(name, columns, keys)
-        self._lookups[name] = Lookup(rows, keys, size or 0)
+        self._sources.add_table(name, rows, (key,) if isinstance(key, str) else tuple(key))
         return self
 
     def add(self, sql: str, *, name: str | None = None, backfill: bool = False) -> str:
@@ -158,11 +89,11 @@ class Loom:
         one of which it sees all rows. With `backfill` earlier windows are answered too, as far
         back as the log has shards that tell their rows apart.
         """
-        name = name or f"q{len(self._queries) + 1}"
+        name = name or unused_name(self._queries)
         if name in self._queries:
             raise QueryError.named_twice(name, "loom.remove")
         try:
-            bound = replace(self._bind(sql, name), backfill=backfill)
+            bound = replace(self._sources.bind(sql, name), backfill=backfill)
         except GinghamError as error:
             raise error.about(f"query {name!r}") from None
         if self._registry is not None:
@@ -178,7 +109,7 @@ class Loom:
             here = self._queries.get(name)
             if here is None or here.query.text != sql.strip():
                 try:
-                    changed[name] = self._bind(sql, name)
+                    changed[name] = self._sources.bind(sql, name)
                 except GinghamError as error:
                     errors.append(error.about(f"query {name!r}"))
         if errors:
@@ -203,7 +134,7 @@ class Loom:
 
         Where windows differ, the rows of a static DataFrame are counted first.
         """
-        source = self._source(stream)
+        source = self._sources.stream(stream)
         own = self._queries_of(source.info.name)
         if not own:
             raise QueryError(
@@ -246,7 +177,7 @@ class Loom:
         """
         streams = sorted({q.query.stream for q in self._queries.values()})
         for stream in streams:
-            if self._source(stream).rows.isStreaming:
+            if self._sources.stream(stream).rows.isStreaming:
                 raise CatalogError(
                     f"{stream} is a streaming DataFrame",
                     "its rows do not end, so there is no answer to wait for",
@@ -283,24 +214,24 @@ class Loom:
         if self._running is not None and self._running.is_active:
             raise CatalogError("the loom is running", "it was started before", "running.stop()")
         timing = {
-            name: self._timing(source, output_mode, allowed_lateness)
-            for name, source in self._streams.items()
+            name: source.timing(output_mode, allowed_lateness)
+            for name, source in self._sources.streams.items()
         }
         opened = Checkpoint(checkpoint)
         self._take_up(opened.registry)
         target = sink_for(sink, self.spark)
         listeners: list[Listener] = []
         streams: dict[str, tuple[StreamingQuery, StreamLoop]] = {}
-        for key, source in self._streams.items():
+        for key, source in self._sources.streams.items():
             name, time = source.info.name, source.info.time
             job = Job(
                 self.spark,
                 name,
                 time,
                 timing[key],
-                self._lookups,
+                self._sources.lookups,
                 functools.partial(self._queries_of, name),
-                self._bind,
+                self._sources.bind,
                 most_on_driver,
                 self._cost,
                 fragments,
@@ -331,39 +262,14 @@ class Loom:
 
         Queries are added to what this gives, not to the loom, whose answers are exact.
         """
-
-        def sources() -> dict[str, Source]:
-            streams = {
-                key: Source(s.info.name, s.rows, s.info.time, s.watermark)
-                for key, s in self._streams.items()
-            }
-            tables = {
-                key: Source(t.name, self._lookups[t.name].rows) for key, t in self._tables.items()
-            }
-            return {**streams, **tables}
-
         return Estimator(
-            self.spark, sources, budget=budget, metric=metric, confidence=confidence, seed=seed
+            self.spark,
+            self._sources.relations,
+            budget=budget,
+            metric=metric,
+            confidence=confidence,
+            seed=seed,
         )
-
-    def _timing(self, source: _Source, output_mode: str, lateness: str) -> Timing:
-        name = source.info.name
-        if not source.rows.isStreaming:
-            raise CatalogError(
-                f"{name} is a static DataFrame", "its rows are all there", "loom.run()"
-            )
-        if source.watermark is None:
-            raise CatalogError(
-                f"stream {name!r} has no watermark",
-                "nobody knows when a window is complete",
-                f'loom.stream({name!r}, ..., watermark="10 seconds"): how late rows may come',
-            )
-        if output_mode not in ("append", "update"):
-            raise CatalogError(
-                f"output mode {output_mode!r}", "it is none that Gingham knows", "append or update"
-            )
-        delay, late = parse_duration(source.watermark), parse_duration(lateness)
-        return Timing(delay, late, early=output_mode == "update")
 
     def _take_up(self, registry: Registry) -> None:
         """Add the queries of a checkpoint, and register the new ones there."""
@@ -388,10 +294,10 @@ class Loom:
         queries: Sequence[BoundQuery],
         options: _Options,
     ) -> Answers:
-        source = self._source(stream)
+        source = self._sources.stream(stream)
         load = self._load(source, queries)
         plan = optimize(stream, queries, self._cost, load, trees=options.trees)
-        enriched = self._lookups.enrich(source.rows, plan.joins, plan.columns)
+        enriched = self._sources.lookups.enrich(source.rows, plan.joins, plan.columns)
         cells = Cells()
         try:
             reduced = choose(plan, enriched, self._cost, cells, options.fragments)
@@ -418,7 +324,7 @@ class Loom:
         self._reduced[stream] = reduced
         return answers
 
-    def _load(self, source: _Source, queries: Sequence[BoundQuery]) -> Load:
+    def _load(self, source: StreamSource, queries: Sequence[BoundQuery]) -> Load:
         """What is known of the rows; they are looked at once, if it may matter."""
         if source.rows.isStreaming or not have_different_edges(queries):
             return Load()
@@ -426,65 +332,23 @@ class Loom:
         known = self._loads.get(name)
         if known is None or known[0] != texts:
             rows, time = source.rows, source.info.time
+            lookups = self._sources.lookups
             found = weighed(
-                name, queries, rows, time, self._lookups, self._cost, lambda: source.counted[0]
+                name, queries, rows, time, lookups, self._cost, lambda: source.counted[0]
             )
             known = self._loads[name] = texts, found
         return known[1]
 
     def _slots_alone(self, query: Query) -> DataFrame:
-        return slots(self._enriched(query), query, self._source(query.stream).info.time)
+        time = self._sources.stream(query.stream).info.time
+        return slots(self._sources.enriched(query), query, time)
 
     def alone(self, name: str) -> DataFrame:
         """The same query as a Spark job of its own: what sharing is compared with."""
         query = self._queries[name].query
-        return alone(self._enriched(query), query, self._source(query.stream).info.time)
-
-    def _bind(self, sql: str, name: str) -> BoundQuery:
-        ansi = is_ansi(self.spark)
-        catalog = Catalog(
-            {k: s.info for k, s in self._streams.items()},
-            self._tables,
-        )
-        query, types = parse(sql, name, catalog)
-        time = self._source(query.stream).info.time
-        make_safe = safely(types, ansi=ansi)
-        bound = check(query, self._types_for(query), time, make_safe, ansi=ansi)
-        read = (query.where_sql, *query.keys, *(a.sql for a in query.aggregates))
-        return replace(bound, fragile=bound.fragile or any(map(calls_user_function, read)))
-
-    def _enriched(self, query: Query) -> DataFrame:
-        return self._types_for(query).rows
-
-    def _types_for(self, query: Query) -> Types:
-        """The stream with the query's tables, and what Spark has said about it so far."""
-        name = (query.stream, query.joins)
-        if name not in self._types:
-            rows = self._source(query.stream).rows
-            self._types[name] = Types(self._lookups.enrich(rows, query.joins))
-        return self._types[name]
+        time = self._sources.stream(query.stream).info.time
+        return alone(self._sources.enriched(query), query, time)
 
     def _queries_of(self, stream: str) -> list[BoundQuery]:
         # A copy, since queries may come and go while a stream runs.
         return [q for q in tuple(self._queries.values()) if q.query.stream == stream]
-
-    def _source(self, stream: str | None) -> _Source:
-        if stream is None and len(self._streams) == 1:
-            return next(iter(self._streams.values()))
-        found = self._streams.get((stream or "").lower())
-        if found is None:
-            raise CatalogError(
-                f"there is no stream {stream!r}" if stream else "which stream?",
-                "registered: " + (", ".join(self._streams) or "none"),
-                "loom.stream(name, df, time=...)",
-            )
-        return found
-
-    def _refuse_name(self, name: str) -> None:
-        taken = Counter((*self._streams, *self._tables))
-        if taken[name.lower()]:
-            raise CatalogError(
-                f"{name!r} is registered already",
-                "streams and tables share one set of names",
-                "another name",
-            )

@@ -18,7 +18,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
-from gingham import Loom
 from gingham.optimizer import optimize
 from gingham.optimizer.cost import Cost
 from gingham.plan.bound import BoundQuery
@@ -35,6 +34,7 @@ from gingham.runtime.files import Files
 from gingham.runtime.log import Log
 from gingham.runtime.loop import StreamLoop
 from gingham.runtime.planner import Job
+from gingham.runtime.sources import Sources
 
 SECOND = 1_000_000
 ROWS = pa.schema([("ts", pa.timestamp("us", "UTC")), ("k", pa.string()), ("v", pa.int64())])
@@ -194,17 +194,18 @@ def test_every_answer_once(spark: SparkSession, monkeypatch: pytest.MonkeyPatch,
 def live(spark: SparkSession, life: Life, folder: str, kept: Kept, number: int) -> int:
     """One process: it goes on with the batch that was not finished, or was, but nobody knows."""
     table = pa.Table.from_pylist([], ROWS)
-    loom = Loom(spark).stream("t", spark.createDataFrame(table), time="ts")
-    bound = {name: loom._bind(q.sql, name) for name, (q, _, _) in life.queries.items()}
+    sources = Sources(spark)
+    sources.add_stream("t", spark.createDataFrame(table), "ts", None)
+    bound = {name: sources.bind(q.sql, name) for name, (q, _, _) in life.queries.items()}
     alive: list[str] = []
     job = Job(
         spark,
         "t",
         "ts",
         Timing(life.delay * SECOND),
-        loom._lookups,
+        sources.lookups,
         lambda: [bound[name] for name in alive],
-        loom._bind,
+        sources.bind,
         life.most,
         fragments=life.fragments,
     )

@@ -100,7 +100,7 @@ def test_spread_undoes_expected_places(rows: int, places: float):
 @given(data=st.data())
 def test_grids_that_stand_are_never_torn_apart(loom: Loom, data: st.DataObject):
     """Whatever comes and goes and however it is weighed: one grid, one tree."""
-    fresh = Loom(loom.spark).stream("trades", loom._source(None).rows, time="ts")
+    fresh = Loom(loom.spark).stream("trades", loom._sources.stream(None).rows, time="ts")
     pool = list((ALERTS | REPORTS).items())
     plan: Plan | None = None
     for turn in range(3):

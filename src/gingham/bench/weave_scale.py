@@ -204,7 +204,7 @@ def measure_targets(*, quick: bool, step: Step) -> list[Target]:
 
 
 def _sets(setting: Setting) -> int:
-    return len({(range_ % slide, slide) for range_, slide in setting.windows()})
+    return len({frozenset(window_classes(window)) for window in setting.windows()})
 
 
 def _edge_rates() -> list[Target]:

@@ -1,6 +1,9 @@
-"""The columns that Gingham adds, under the same names in plans, logs and metrics."""
+"""Names that Gingham gives: of columns it adds, the same in plans, logs and metrics."""
 
 from __future__ import annotations
+
+from collections.abc import Collection
+from itertools import count
 
 WINDOW_START = "window_start"
 WINDOW_END = "window_end"
@@ -58,3 +61,12 @@ def quoted(name: str) -> str:
     '`listing.r1000`'
     """
     return "`" + name.replace("`", "``") + "`"
+
+
+def unused_name(queries: Collection[str]) -> str:
+    """The name of one more query that was given none.
+
+    >>> unused_name(["q1", "alerts"]), unused_name(["q2"])
+    ('q3', 'q3')
+    """
+    return next(name for n in count(len(queries) + 1) if (name := f"q{n}") not in queries)

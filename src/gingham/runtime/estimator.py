@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from gingham.algebra.sketches.space import Metric
 from gingham.core.errors import CatalogError, GinghamError, QueryError
+from gingham.core.names import unused_name
 from gingham.core.stopwatch import Stopwatch
 from gingham.finals.estimates import SketchTable, window_starts
 from gingham.inspect.sketches import explain_sketches
@@ -64,7 +65,7 @@ class Estimator:
 
     def add(self, sql: str, *, name: str | None = None) -> str:
         """Add a query; it is refused here, or the next run estimates it. Gives its name."""
-        name = name or f"q{len(self._queries) + 1}"
+        name = name or unused_name(self._queries)
         if name in self._queries:
             raise QueryError.named_twice(name, "sketches.remove")
         try:

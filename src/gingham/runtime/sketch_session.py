@@ -22,7 +22,7 @@ from gingham.spark.join_types import check_join
 from gingham.spark.run import first_instant
 from gingham.spark.session import is_ansi
 from gingham.spark.sketch_pass import SketchPasses
-from gingham.spark.types import Types
+from gingham.spark.types import Types, column_types
 from gingham.sql.join_aggregates import parse_join_aggregate
 from gingham.sql.safe import calls_user_function
 
@@ -38,8 +38,7 @@ class Source:
 
     @property
     def relation(self) -> Relation:
-        fields = self.rows.schema.fields
-        return Relation(self.name, {f.name: f.dataType.simpleString() for f in fields}, self.time)
+        return Relation(self.name, column_types(self.rows), self.time)
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from gingham.runtime.registry import Registry
 from gingham.runtime.seal import read_json, write_json
 from gingham.runtime.sinks import Sink
 from gingham.spark.session import configured
+from gingham.spark.types import column_types
 
 _ABOUT = "gingham.json"
 _SOURCE = "source"  # what Spark itself keeps
@@ -56,7 +57,7 @@ class Checkpoint:
     def of(self, stream: str, rows: DataFrame, time: str) -> Files:
         """The folder of a stream; refused if the stream has other columns now."""
         about = read_json(self.files, _ABOUT)
-        schema = {f.name: f.dataType.simpleString() for f in rows.schema.fields}
+        schema = column_types(rows)
         known = about["streams"].get(stream)
         if known is None:
             about["streams"][stream] = {"time": time, "columns": schema}

@@ -9,6 +9,11 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import DataType
 
 
+def column_types(rows: DataFrame) -> dict[str, str]:
+    """The columns of some rows, and their types as Spark writes them."""
+    return {field.name: field.dataType.simpleString() for field in rows.schema.fields}
+
+
 class Types:
     """The types of expressions over some rows, remembered.
 

@@ -139,9 +139,9 @@ def test_everything_is_the_sum_of_its_parts_only_if_there_are_no_others():
     assert len(plan_sharing(queries, budget=100).vertices) == 4
 
 
-def test_when_time_is_up_the_plan_is_right_and_says_so():
-    plan = plan_sharing(workload(2), budget=2000, seconds=0)
-    assert "time was up" in plan.notices[0]
+def test_when_there_are_too_many_pairs_the_plan_is_right_and_says_so():
+    plan = plan_sharing(workload(2), budget=2000, effort=0)
+    assert "were coalesced unweighed" in plan.notices[0]
     assert len(plan.vertices) <= 30
 
 

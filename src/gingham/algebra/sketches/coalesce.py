@@ -7,7 +7,6 @@ then has two edges on one xi family: its estimate would no longer be right on av
 from __future__ import annotations
 
 import heapq
-import time
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -15,6 +14,10 @@ from itertools import combinations, permutations, product
 
 from gingham.algebra.sketches.query import JoinTree, Occurrence
 from gingham.algebra.sketches.space import METRICS, Metric, least_error
+
+# About a minute on one core. Not measured in seconds, so that the same queries always get the same
+# plan: after a restart, sketches of before are read by it.
+EFFORT = 12_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,14 +45,14 @@ def coalesce(
     share: bool = True,
     fold: bool = False,
     ties: Collection[Occurrence] = (),
-    seconds: float = 60.0,
+    effort: int = EFFORT,
 ) -> JointGraph:
     """Coalesce the pair of vertices that lowers the error most, until none is left.
 
     `fold` also coalesces the two sides of a self-join; they hold the same numbers. `ties` are
     occurrences, selections left out, whose sketches are to be on the same xi families whatever
-    rows they select. After `seconds` of computing, pairs are coalesced as they come, and a notice
-    says so.
+    rows they select. Every pair that is weighed takes as much effort as there are occurrences;
+    after `effort`, pairs are coalesced as they come, and a notice says so.
     """
     if not share:
         return _Search(trees, fold=fold).graph(())
@@ -66,7 +69,7 @@ def coalesce(
     # Two orders, since neither is always better; that of the maximum costs next to nothing.
     for order in dict.fromkeys((metric, METRICS[-1])):
         search = _Search(different, fold=fold)
-        notices = search.run(order, combined, time.thread_time() + seconds)
+        notices = search.run(order, combined, effort)
         for occurrence in ties:
             search.tie(occurrence)
         graphs.append(search.graph(notices))
@@ -113,7 +116,7 @@ class _Search:
             slot = self.parent[slot]
         return slot
 
-    def run(self, metric: Metric, weights: Sequence[float], deadline: float) -> tuple[str, ...]:
+    def run(self, metric: Metric, weights: Sequence[float], effort: int) -> tuple[str, ...]:
         """Coalesce greedily.
 
         What a pair is worth rarely grows while others are coalesced, so a pair is looked at again
@@ -127,7 +130,8 @@ class _Search:
             one, other = sorted(self.home[vertex] for vertex in pair)
             if one == other or not (fitting := self.fitting(one, other)):
                 continue
-            if time.thread_time() > deadline:
+            effort -= len(self.occurrences)
+            if effort < 0:
                 return self._rest([pair, *(pair for _, pair in sorted(worth))])
             after = least_error(metric, self.uses((one, other)), weights)
             if worth and after / now > worth[0][0]:
@@ -142,7 +146,7 @@ class _Search:
             one, other = sorted(self.home[vertex] for vertex in pair)
             if one != other and (fitting := self.fitting(one, other)):
                 self.merge(one, other, fitting)
-        return (f"sharing: time was up, {len(pairs)} pairs of sketches were coalesced unweighed",)
+        return (f"sharing: {len(pairs)} of too many pairs of sketches were coalesced unweighed",)
 
     def pairs(self) -> Iterator[tuple[int, int]]:
         alike: dict[Occurrence, list[int]] = defaultdict(list)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Literal, cast, get_args
 
-from gingham.algebra.sketches.coalesce import JointGraph, coalesce
+from gingham.algebra.sketches.coalesce import EFFORT, JointGraph, coalesce
 from gingham.algebra.sketches.fragments import (
     Factor,
     Realized,
@@ -93,7 +93,7 @@ def plan_sharing(
     fold: bool = False,
     fragments: Mapping[str, int] | None = None,
     seed: int = 0,
-    seconds: float = 60.0,
+    effort: int = EFFORT,
 ) -> SharingPlan:
     """Choose sketches for all queries within a budget of words.
 
@@ -133,7 +133,7 @@ def plan_sharing(
         share=share != "none",
         fold=fold,
         ties=worth_tying(found, universe) if share == "fragments" else (),
-        seconds=seconds,
+        effort=effort,
     )
     realized, notices = _reduced(graph, universe, metric, weighed, reduce=share == "fragments")
     check_budget(budget, len(realized.vertices))

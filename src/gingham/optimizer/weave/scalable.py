@@ -30,10 +30,10 @@ NOTHING = 1e-10
 _SINGLE_PRECISION = 4096  # trees from which bounds are kept as 32-bit numbers
 _SMALL = 256  # places that are not worth closing ranks
 _FULL = 0.75  # part of the places that hold a tree, or ranks are closed
-_FEW = 64
-_LOOKS = 4
-_TOLERANCE_OF_SAMPLE = 1.02
-_ROW = 32  # values of a lot
+_FEW = 64  # partners that a tree keeps
+_LOOKS = 4  # partners that are measured together
+_TOLERANCE_OF_SAMPLE = 1.02  # a sample does not tell what is this close to the best
+_LOT = 32  # values that are compared with their best one first
 
 # Minus the gain, the lower and the higher tree: of equal gains the first pair goes first.
 _Pair = tuple[float, int, int]
@@ -335,10 +335,10 @@ def _largest(values: Floats, n: int) -> Ints:
     if len(values) < n:
         return np.arange(len(values))
     places = np.arange(len(values))
-    if len(values) > n * _ROW * 2:
-        # Of as many lots as this, the best is at least as large as what is looked for.
-        whole = len(values) // _ROW * _ROW
-        best = values[:whole].reshape(_ROW, -1).max(axis=0)
+    if len(values) > n * _LOT * 2:
+        # In n lots the best one is at least as large as this, and so are the n largest of all.
+        whole = len(values) // _LOT * _LOT
+        best = values[:whole].reshape(_LOT, -1).max(axis=0)
         places = np.flatnonzero(values >= np.partition(best, -n)[-n])
         values = values[places]
     return places[np.argpartition(values, -n)[-n:]]

@@ -13,7 +13,7 @@ from gingham.optimizer.weave.incremental import IncrementalPlan, incremental
 from gingham.optimizer.weave.insert import insert_then_weave
 from gingham.optimizer.weave.local import local_search, local_search_random
 from gingham.optimizer.weave.many import scalable
-from gingham.optimizer.weave.plan import WovenPlan
+from gingham.optimizer.weave.plan import WovenPlan, WovenTree
 from gingham.optimizer.weave.problem import Partition, Problem, grown
 from gingham.optimizer.weave.share import weave_share
 from gingham.optimizer.weave.simple import no_share, random_trees, shared
@@ -106,9 +106,16 @@ def weave(
     partition = METHODS[method](problem, **options)
     until = max(started + budget, time.monotonic())
     trees, notices = grown(problem, partition, until), partition.notices
-    if method == "scalable" and len(trees) > 1:
+    if method == "scalable" and _one_may_cost_less(problem, trees):
         one = grown(problem, shared(problem), until)
         if one[0].cost < sum(tree.cost for tree in trees):
             # Merging pairs only as long as each merge pays may end before all have paid together.
             trees, notices = one, (*notices, "one tree: it costs less than where merges ended")
     return WovenPlan(trees, rate, method, notices, partition.operations, model)
+
+
+def _one_may_cost_less(problem: Problem, trees: Sequence[WovenTree]) -> bool:
+    """Whether a tree of all windows may: its edges are at least those of any other."""
+    densest = max(float(tree.edge_rate) for tree in trees)
+    least = problem.price(densest, float(problem.windows.factors.sum()))
+    return len(trees) > 1 and least < sum(tree.cost for tree in trees)
