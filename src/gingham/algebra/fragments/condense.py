@@ -45,23 +45,19 @@ def condense(matrix: Bits) -> Condensed:
 
 def row_keys(rows: Bits) -> list[bytes]:
     """Equal bytes for equal rows."""
-    packed = np.packbits(rows, axis=1)
-    width, data = packed.shape[1], packed.tobytes()
-    return [data[place * width : (place + 1) * width] for place in range(len(rows))]
+    packed = np.ascontiguousarray(np.packbits(rows, axis=1))
+    if not packed.size:
+        return [b""] * len(rows)
+    return packed.view(f"V{packed.shape[1]}").ravel().tolist()
 
 
 def _distinct(rows: Bits) -> tuple[Index, Index]:
     """Where each distinct row was first, and for each row which of these it is."""
-    places: list[int] = []
     numbers: dict[bytes, int] = {bytes(-(-rows.shape[1] // 8)): -1}
-    number_of: list[int] = []
-    for place, key in enumerate(row_keys(rows)):
-        number = numbers.get(key)
-        if number is None:
-            number = numbers[key] = len(places)
-            places.append(place)
-        number_of.append(number)
-    return np.array(places, dtype=np.int64), np.array(number_of, dtype=np.int64)
+    number_of = [numbers.setdefault(key, len(numbers) - 1) for key in row_keys(rows)]
+    # A row is the first of its kind where no number was as large before.
+    largest = np.maximum.accumulate([-1, *number_of])
+    return np.flatnonzero(largest[1:] > largest[:-1]), np.array(number_of, dtype=np.int64)
 
 
 def _expand(rows: npt.NDArray[Any], number: Index) -> Array:

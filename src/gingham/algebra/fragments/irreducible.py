@@ -24,13 +24,17 @@ def irreducible(matrix: Bits) -> tuple[Index, Index]:
     """
     rows, columns = np.arange(len(matrix)), np.arange(matrix.shape[1])
     ones = matrix.astype(np.float32)
+    columns_known = False  # to be no ORs of each other
     while True:
         kept = _no_union(ones)
+        if columns_known and kept.all():
+            return rows, columns
         rows, ones = rows[kept], ones[kept]
         across = _no_union(np.ascontiguousarray(ones.T))
         columns, ones = columns[across], ones[:, across]
         if across.all():
             return rows, columns
+        columns_known = True
 
 
 def inside(rows: Ones) -> npt.NDArray[np.bool_]:

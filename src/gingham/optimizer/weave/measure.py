@@ -32,6 +32,7 @@ _MOST_SETS_EXACT, _MOST_WORK_EXACT = 600, 2e8
 _BLOCKS = 8
 _FEWEST_INSTANTS, _MOST_INSTANTS = 1 << 14, 1 << 17
 _DOUBTFUL = 2.0  # standard deviations
+_WORTH_THREADS = 1 << 24  # pairs of edge sets
 _BATCH = 1 << 20  # words that are looked at together: they stay in the cache
 
 
@@ -236,19 +237,25 @@ def fill_overlaps(found: npt.NDArray[Any], sets: EdgeSets) -> None:
         # Once in the lcm, per unit of time.
         once = (common / slide / slides * sets.ticks).astype(found.dtype)[index]
         block = counts[rows, None] * (counts * once)
-        for divisor in np.unique(common[common > 1]):
-            tied = np.flatnonzero((common == divisor)[index])
-            # A second residue that is not there meets nothing.
-            low, high = lows[tied] % divisor, np.where(two[tied], highs[tied] % divisor, -1)
-            own_low = (lows[rows] % divisor)[:, None]
-            own_high = np.where(two[rows], highs[rows] % divisor, -2)[:, None]
-            meets = (own_low == low).astype(np.int8)
-            meets += own_low == high
-            meets += own_high == low
-            meets += own_high == high
-            block[:, tied] = meets * once[tied]
+        tied = np.flatnonzero((common > 1)[index])
+        places, divisors = index[tied], common[index[tied]]
+        # A second residue that is not there meets nothing.
+        low, high = lows[tied] % divisors, np.where(two[tied], highs[tied] % divisors, -1)
+        own_low = np.take(lows[rows, None] % common, places, axis=1)
+        own_high = np.where(two[rows, None], highs[rows, None] % common, -2)
+        own_high = np.take(own_high, places, axis=1)
+        meets = (own_low == low).astype(np.int8)
+        meets += own_low == high
+        meets += own_high == low
+        meets += own_high == high
+        block[:, tied] = meets * once[tied]
         found[rows] = block
 
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for _ in pool.map(fill, range(len(different))):
+    def fill_each(first: int) -> None:
+        for number in range(first, len(different), workers):
+            fill(number)
+
+    workers = (os.cpu_count() or 1) if found.size > _WORTH_THREADS else 1
+    with ThreadPoolExecutor(workers) as pool:
+        for _ in pool.map(fill_each, range(workers)):
             pass  # it raises what was raised there
