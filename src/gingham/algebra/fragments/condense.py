@@ -54,10 +54,12 @@ def row_keys(rows: Bits) -> list[bytes]:
 def _distinct(rows: Bits) -> tuple[Index, Index]:
     """Where each distinct row was first, and for each row which of these it is."""
     numbers: dict[bytes, int] = {bytes(-(-rows.shape[1] // 8)): -1}
-    number_of = [numbers.setdefault(key, len(numbers) - 1) for key in row_keys(rows)]
+    number_of = np.array(
+        [-1, *(numbers.setdefault(key, len(numbers) - 1) for key in row_keys(rows))]
+    )
     # A row is the first of its kind where no number was as large before.
-    largest = np.maximum.accumulate([-1, *number_of])
-    return np.flatnonzero(largest[1:] > largest[:-1]), np.array(number_of, dtype=np.int64)
+    largest = np.maximum.accumulate(number_of)
+    return np.flatnonzero(largest[1:] > largest[:-1]), number_of[1:]
 
 
 def _expand(rows: npt.NDArray[Any], number: Index) -> Array:

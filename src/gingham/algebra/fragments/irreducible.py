@@ -102,7 +102,9 @@ def _deviation(ones: Ones) -> float:
 
 def _no_union(rows: Ones) -> Bits:
     """Which rows are not the OR of other rows inside them; of equal rows the first is kept."""
-    within = inside(rows)
+    common = rows @ rows.T
+    sizes = np.diagonal(common)
     # Of two equal rows, the later one counts as containing the earlier.
-    within &= ~within.T | np.tri(len(rows), k=-1, dtype=bool).T
-    return ((within.T.astype(np.float32) @ rows > 0) != (rows > 0)).any(axis=1)
+    order = sizes.astype(np.int64) * len(rows) + np.arange(len(rows))
+    contains = (common == sizes) & (order < order[:, None])
+    return (rows > contains.astype(np.float32) @ rows).any(axis=1)
