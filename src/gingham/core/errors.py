@@ -53,6 +53,24 @@ class QueryError(GinghamError):
 class CatalogError(GinghamError):
     """A stream or a table that is refused when it is registered."""
 
+    @classmethod
+    def registered_twice(cls, name: str) -> CatalogError:
+        """The error of a name that is taken."""
+        return cls(
+            f"{name!r} is registered already",
+            "streams, tables and relations share one set of names",
+            "another name",
+        )
+
+    @classmethod
+    def no_watermark(cls, name: str) -> CatalogError:
+        """The error of a stream whose windows would never be complete."""
+        return cls(
+            f"stream {name!r} has no watermark",
+            "nobody knows when a window is complete",
+            f'loom.stream({name!r}, ..., watermark="10 seconds"): how late rows may come',
+        )
+
 
 class AnswerError(GinghamError):
     """A query that fails while it runs, as it would fail alone in Spark."""

@@ -55,11 +55,7 @@ class Estimator:
     def relation(self, name: str, rows: DataFrame) -> Estimator:
         """Register static rows that need neither an event time nor a unique key."""
         if name.lower() in self._sources():
-            raise CatalogError(
-                f"{name!r} is registered already",
-                "streams, tables and relations share one set of names",
-                "another name",
-            )
+            raise CatalogError.registered_twice(name)
         self._own[name.lower()] = Source(name, rows)
         return self
 

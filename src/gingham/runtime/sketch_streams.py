@@ -75,11 +75,7 @@ def _refuse_endless_or_ended(source: Source) -> None:
             f"sketches.relation({source.name!r}, rows), or run() if nothing is streaming",
         )
     if source.watermark is None:
-        raise CatalogError(
-            f"stream {source.name!r} has no watermark",
-            "nobody knows when a window is complete",
-            f'loom.stream({source.name!r}, ..., watermark="10 seconds"): how late rows may come',
-        )
+        raise CatalogError.no_watermark(source.name)
 
 
 class RunningSketches:

@@ -56,11 +56,7 @@ class StreamSource:
                 f"{name} is a static DataFrame", "its rows are all there", "loom.run()"
             )
         if self.watermark is None:
-            raise CatalogError(
-                f"stream {name!r} has no watermark",
-                "nobody knows when a window is complete",
-                f'loom.stream({name!r}, ..., watermark="10 seconds"): how late rows may come',
-            )
+            raise CatalogError.no_watermark(name)
         if output_mode not in ("append", "update"):
             raise CatalogError(
                 f"output mode {output_mode!r}", "it is none that Gingham knows", "append or update"
@@ -155,11 +151,7 @@ class Sources:
 
     def _refuse_name(self, name: str) -> None:
         if name.lower() in {*self.streams, *self._tables}:
-            raise CatalogError(
-                f"{name!r} is registered already",
-                "streams and tables share one set of names",
-                "another name",
-            )
+            raise CatalogError.registered_twice(name)
 
 
 def _size(name: str, rows: DataFrame, keys: tuple[str, ...]) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import count
+
 import numpy as np
 import numpy.typing as npt
 
@@ -22,19 +24,15 @@ def irreducible(matrix: Bits) -> tuple[Index, Index]:
     A basis for these is one for all: a dropped row contains the rows that it is the OR of, and so
     the basis rows in them.
     """
-    rows, columns = np.arange(len(matrix)), np.arange(matrix.shape[1])
+    sides = [np.arange(len(matrix)), np.arange(matrix.shape[1])]
     ones = matrix.astype(np.float32)
-    columns_known = False  # to be no ORs of each other
-    while True:
+    for turn in count():  # rows and columns take turns
         kept = _no_union(ones)
-        if columns_known and kept.all():
-            return rows, columns
-        rows, ones = rows[kept], ones[kept]
-        across = _no_union(np.ascontiguousarray(ones.T))
-        columns, ones = columns[across], ones[:, across]
-        if across.all():
-            return rows, columns
-        columns_known = True
+        if turn and kept.all():
+            break
+        sides[turn % 2] = sides[turn % 2][kept]
+        ones = np.ascontiguousarray(ones[kept].T)
+    return sides[0], sides[1]
 
 
 def inside(rows: Ones) -> npt.NDArray[np.bool_]:

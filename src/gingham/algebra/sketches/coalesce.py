@@ -146,7 +146,7 @@ class _Search:
             one, other = sorted(self.home[vertex] for vertex in pair)
             if one != other and (fitting := self.fitting(one, other)):
                 self.merge(one, other, fitting)
-        return (f"sharing: {len(pairs)} of too many pairs of sketches were coalesced unweighed",)
+        return (f"sharing: too many pairs of sketches, {len(pairs)} were coalesced unweighed",)
 
     def pairs(self) -> Iterator[tuple[int, int]]:
         alike: dict[Occurrence, list[int]] = defaultdict(list)

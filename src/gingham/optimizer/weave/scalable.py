@@ -95,7 +95,6 @@ class Weaver:
         self._bounds: npt.NDArray[Any] = np.empty(
             (n, n), dtype=np.float32 if n > _SINGLE_PRECISION else np.float64
         )
-        self._unmerged = np.ones(n, dtype=bool)
         self._anchors: Anchors | None = None
         self._alive, self._youngest = n, n
         self._looked_at = n * (n - 1) // 2
@@ -176,7 +175,7 @@ class Weaver:
         self._bounds = _square(self._bounds, kept)
         self._trees, self._ages = self._trees[kept], self._ages[kept]
         self._edges, self._factors = self._edges[kept], self._factors[kept]
-        self._costs, self._unmerged = self._costs[kept], self._unmerged[kept]
+        self._costs = self._costs[kept]
         for place, x in enumerate(self._trees.tolist()):
             self._place[x] = place
         if self._anchors is not None:
@@ -227,7 +226,7 @@ class Weaver:
         """The older trees that may save most."""
         place = self._place[x]
         # One that was never merged is younger than those before it, which were not either.
-        exact = bool(self._unmerged[place])
+        exact = self._age[x] == x
         part = slice(place if exact else None)
         everybody = self._gains(place, part, self._bounds[place, part])
         np.copyto(everybody, -np.inf, where=self._ages[part] >= self._age[x])
@@ -297,7 +296,6 @@ class Weaver:
         self._costs[to] = self._cost.tree(
             float(self._edges[to]), float(self._factors[to]), self._rate
         )
-        self._unmerged[to] = False
         self._ages[to], self._ages[gone] = self._youngest, -1
         self._costs[gone] = -np.inf  # so that nobody gains by it
         self._merge_bounds(to, gone)

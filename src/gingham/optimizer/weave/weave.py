@@ -116,6 +116,8 @@ def weave(
 
 def _one_may_cost_less(problem: Problem, trees: Sequence[WovenTree]) -> bool:
     """Whether a tree of all windows may: its edges are at least those of any other."""
+    if len(trees) == 1:
+        return False
     densest = max(float(tree.edge_rate) for tree in trees)
     least = problem.price(densest, float(problem.windows.factors.sum()))
-    return len(trees) > 1 and least < sum(tree.cost for tree in trees)
+    return least < sum(tree.cost for tree in trees)
