@@ -9,13 +9,13 @@ from gingham.core.errors import (
     SinkError,
     WorkloadError,
 )
+from gingham.estimates.estimates import Estimates
+from gingham.estimates.estimator import Estimator
+from gingham.estimates.sketch_streams import RunningSketches
 from gingham.loom import Loom
-from gingham.runtime.estimator import Estimator
-from gingham.runtime.progress import BatchProgress, QueryProgress, StreamProgress
-from gingham.runtime.running import Running
-from gingham.runtime.sketch_streams import RunningSketches
 from gingham.spark.answers import Answers, Statistics
-from gingham.spark.estimates import Estimates
+from gingham.stream.progress import BatchProgress, QueryProgress, StreamProgress
+from gingham.stream.running import Running
 
 __all__ = [
     "AnswerError",

@@ -6,40 +6,40 @@ import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from py4j.protocol import Py4JError
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
-from gingham.algebra.sketches.space import Metric
+from gingham.checkpoint.folder import Checkpoint
+from gingham.checkpoint.registry import Registered, Registry
 from gingham.core.errors import CatalogError, GinghamError, QueryError
 from gingham.core.names import unused_name
 from gingham.core.time import parse_duration
-from gingham.finals.answer import Cells
+from gingham.estimates.algebra.space import Metric
+from gingham.estimates.estimator import Estimator
 from gingham.inspect.text import explain
 from gingham.logical.query import Query
 from gingham.optimizer import optimize
 from gingham.optimizer.cost import Cost
-from gingham.optimizer.decompose import fold
 from gingham.plan.bound import BoundQuery
+from gingham.plan.cells import Cells
+from gingham.plan.fold import fold
 from gingham.plan.forest import Plan
 from gingham.plan.load import Load
 from gingham.plan.records import Reduced
-from gingham.runtime.estimator import Estimator
-from gingham.runtime.fragments import Fragments, choose
-from gingham.runtime.loop import Listener, StreamLoop
-from gingham.runtime.planner import Job
-from gingham.runtime.registry import Registered, Registry
-from gingham.runtime.running import Running
-from gingham.runtime.sinks import Sink, SinkFunction, sink_for
-from gingham.runtime.sources import Sources, StreamSource
-from gingham.runtime.start import Checkpoint, start_stream
-from gingham.runtime.weigh import have_different_edges, weighed
+from gingham.session.choose_records import Fragments, choose
+from gingham.session.measured_load import have_different_edges, weighed
+from gingham.session.sources import Sources, StreamSource
+from gingham.sinks.sinks import Sink, SinkFunction, sink_for
 from gingham.spark.alone import alone, slots
 from gingham.spark.answers import Answers
-from gingham.spark.check import failed_job
+from gingham.spark.failures import SPARK_ERRORS, failed_job
 from gingham.spark.run import MOST_SHARDS_ON_DRIVER, run
 from gingham.spark.session import session
+from gingham.stream.clock import timing_of
+from gingham.stream.loop import Listener, StreamLoop
+from gingham.stream.planner import Job
+from gingham.stream.running import Running
+from gingham.stream.start import start_stream
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +214,7 @@ class Loom:
         if self._running is not None and self._running.is_active:
             raise CatalogError("the loom is running", "it was started before", "running.stop()")
         timing = {
-            name: source.timing(output_mode, allowed_lateness)
+            name: timing_of(source, output_mode, allowed_lateness)
             for name, source in self._sources.streams.items()
         }
         opened = Checkpoint(checkpoint)
@@ -312,7 +312,7 @@ class Loom:
                 folds=fold(plan.forest, cells) if reduced is None else {},
                 reduced=reduced,
             )
-        except (PySparkException, Py4JError) as error:
+        except SPARK_ERRORS as error:
             fragile = [q for q in queries if q.fragile]
             if not fragile:
                 raise failed_job(error) from error

@@ -18,9 +18,9 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 import gingham
-from gingham.runtime import loop
-from gingham.runtime.files import Files
-from gingham.testing.replay import replayed
+from gingham.checkpoint.files import Files
+from gingham.stream import loop
+from tests.oracle.replay import replayed
 
 QUERIES = {
     "count": "SELECT count(*) AS n FROM trades GROUP BY window(ts, '10 seconds')",

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
 import gingham
-from gingham.testing.replay import random_trades, write_batches
+from tests.oracle.replay import random_trades, write_batches
 
 sys.path.insert(0, str(Path(__file__).parent))
 from child import LATER, QUERIES

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
-from gingham.testing.values import Near
+from tests.oracle.values import Near
 
 
 def assert_same(

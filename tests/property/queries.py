@@ -12,9 +12,9 @@ from typing import Any
 from hypothesis import strategies as st
 from sqlglot import exp, parse_one
 
-from gingham.testing import reference
-from gingham.testing.expressions import Scalar, bind
-from gingham.testing.values import EXACT, INTEGERS, Type, parse_type
+from tests.oracle import reference
+from tests.oracle.expressions import Scalar, bind
+from tests.oracle.values import EXACT, INTEGERS, Type, parse_type
 
 STREAM, TABLE, TIME = "t", "dim", "ts"
 Texts = st.SearchStrategy[str]

@@ -15,8 +15,8 @@ import pyarrow as pa
 from hypothesis import strategies as st
 from pyspark.sql import DataFrame, SparkSession
 
-from gingham.testing.reference import EPOCH, evaluate
-from gingham.testing.values import EXACT
+from tests.oracle.reference import EPOCH, evaluate
+from tests.oracle.values import EXACT
 
 from .queries import TABLE, TIME, Data, Window, queries
 

@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 from pyspark.sql import DataFrame, SparkSession
 
 from gingham import Loom
+from gingham.core.arrays import Ints
 from gingham.optimizer import optimize
 from gingham.optimizer.cost import Cost
 from gingham.plan.bound import BoundQuery
 from gingham.plan.forest import Forest, Plan
-from gingham.plan.layout import Index
 from gingham.plan.load import Load
-from gingham.spark.fragments import met
+from gingham.spark.send_records import met
 
 from .compare import assert_same
 from .queries import STREAM, TIME
@@ -45,7 +45,7 @@ def test_fragments_that_were_not_met_are_sent_as_they_are(
     of = {f"q{i}": data.draw(st.integers(0, 2), label="tree") for i in range(5)}
     most = data.draw(st.sampled_from([1_000_000, 0]), label="most on the driver")
 
-    def overlooked(enriched: DataFrame, forest: Forest, folds: Mapping[int, Index]) -> Index:
+    def overlooked(enriched: DataFrame, forest: Forest, folds: Mapping[int, Ints]) -> Ints:
         cells = met(enriched, forest, folds)
         return cells[np.random.default_rng(seed).random(len(cells)) < 0.5]
 
@@ -59,7 +59,7 @@ def test_fragments_that_were_not_met_are_sent_as_they_are(
         assert trees is None
         return optimize(stream, queries, cost, load, trees={q.name: of[q.name] for q in queries})
 
-    monkeypatch.setattr("gingham.runtime.fragments.met", overlooked)
+    monkeypatch.setattr("gingham.session.choose_records.met", overlooked)
     monkeypatch.setattr("gingham.loom.optimize", planted)
     _check(spark, case, most)
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from gingham.testing.values import WouldFail
+from tests.oracle.values import WouldFail
 
 from .compare import assert_same
 from .queries import STREAM, as_spark

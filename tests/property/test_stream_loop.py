@@ -18,23 +18,23 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
+from gingham.checkpoint.files import Files
 from gingham.optimizer import optimize
 from gingham.optimizer.cost import Cost
 from gingham.plan.bound import BoundQuery
 from gingham.plan.forest import Plan, Standing
 from gingham.plan.load import Load
-from gingham.runtime import epoch as epochs
-from gingham.runtime import loop as loops
-from gingham.runtime import rates
-from gingham.runtime.answer import Answer, collected
-from gingham.runtime.clock import Timing
-from gingham.runtime.delivery import Delivery
-from gingham.runtime.far import FarShards
-from gingham.runtime.files import Files
-from gingham.runtime.log import Log
-from gingham.runtime.loop import StreamLoop
-from gingham.runtime.planner import Job
-from gingham.runtime.sources import Sources
+from gingham.session.sources import Sources
+from gingham.sinks.answer import Answer, collected
+from gingham.sinks.delivery import Delivery
+from gingham.stream import epoch as epochs
+from gingham.stream import loop as loops
+from gingham.stream import rates
+from gingham.stream.clock import Timing
+from gingham.stream.executor_shards import FarShards
+from gingham.stream.log import Log
+from gingham.stream.loop import StreamLoop
+from gingham.stream.planner import Job
 
 SECOND = 1_000_000
 ROWS = pa.schema([("ts", pa.timestamp("us", "UTC")), ("k", pa.string()), ("v", pa.int64())])

@@ -9,8 +9,9 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 import gingham
-from gingham.runtime import delivery, loop
-from gingham.testing.replay import random_trades
+from gingham.sinks import delivery
+from gingham.stream import loop
+from tests.oracle.replay import random_trades
 
 from .test_stream_trouble import COUNT, Stream, answers, batch
 from .test_streams import AVAILABLE, QUERIES, Market, assert_same

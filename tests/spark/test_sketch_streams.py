@@ -18,11 +18,11 @@ from gingham import (
     QueryError,
     RunningSketches,
 )
-from gingham.finals.estimates import SketchTable
-from gingham.optimizer.spare_sketches import without
-from gingham.runtime import sketch_loop
-from gingham.runtime.files import Files
-from gingham.testing.replay import random_trades, replayed, write_batches
+from gingham.checkpoint.files import Files
+from gingham.estimates import sketch_loop
+from gingham.estimates.planning.sliced_sketches import SketchTable
+from gingham.estimates.planning.spare_sketches import without
+from tests.oracle.replay import random_trades, replayed, write_batches
 
 QUERIES = {
     "pairs": """SELECT count(*) FROM trades t, quotes q WHERE t.symbol = q.symbol

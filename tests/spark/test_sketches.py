@@ -10,11 +10,11 @@ import pytest
 from pyspark.sql import SparkSession
 
 from gingham import AnswerError, CatalogError, Estimator, GinghamError, Loom, QueryError
-from gingham.algebra.sketches import sketch
 from gingham.core import names
-from gingham.finals.estimates import SketchTable
-from gingham.spark import sketch_pass
-from gingham.spark.sketch_pass import group, sketcher
+from gingham.estimates.algebra import sketch
+from gingham.estimates.planning.sliced_sketches import SketchTable
+from gingham.estimates.spark import sketch_pass
+from gingham.estimates.spark.sketch_pass import group, sketcher
 
 EPOCH = datetime(2024, 1, 1, tzinfo=UTC)
 ROWS = 400

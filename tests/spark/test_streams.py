@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 import gingham
-from gingham.testing.replay import random_trades, replayed, write_batches
+from gingham.core.arrays import Ints
+from tests.oracle.replay import random_trades, replayed, write_batches
 
 QUERIES = {
     "count": "SELECT count(*) AS n FROM trades GROUP BY window(ts, '10 seconds')",
@@ -77,7 +77,7 @@ class Market:
         return max(max(b["ts"].cast(pa.int64()).to_pylist()) for b in self.batches[:upto]) - delay
 
 
-def ends(answer: pa.Table) -> npt.NDArray[np.int64]:
+def ends(answer: pa.Table) -> Ints:
     return answer["window_end"].cast(pa.int64()).to_numpy()
 
 

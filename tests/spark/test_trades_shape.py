@@ -3,7 +3,7 @@ from functools import partial
 import pytest
 from pyspark.sql import functions as sf
 
-from gingham.testing.trades import close, listing, trades
+from gingham.datasets.trades import close, listing, trades
 
 SYMBOLS = 6000
 

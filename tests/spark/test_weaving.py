@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
 from gingham import Loom, WorkloadError
+from gingham.datasets.trades import trades
 from gingham.logical.domain import INTEGER
 from gingham.logical.predicate import Attribute, Axis
 from gingham.optimizer import optimize
 from gingham.optimizer.cost import Cost
 from gingham.plan.forest import Plan, Standing
 from gingham.plan.load import Load, expected_places, spread
-from gingham.testing.trades import trades
 
 # Rows cost nothing, so that even few of them are worth a tree.
 ONLY_SHARDS = Cost(opening=0.0, row=0.0, tree=1e-12, grid=1e-12, shard=1.0, final=0.0)

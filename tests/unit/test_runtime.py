@@ -12,18 +12,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gingham.checkpoint.files import Files
+from gingham.checkpoint.seal import read_table, write_table
 from gingham.core import names
 from gingham.core.errors import CheckpointError
+from gingham.core.time import NEVER
 from gingham.finals.recode import recode
-from gingham.finals.windows import NEVER
 from gingham.logical.domain import BOOLEAN, DOUBLE, INTEGER, STRING
 from gingham.logical.predicate import Attribute, Axis
 from gingham.logical.window import Window
 from gingham.plan.forest import Codebook, Grid
-from gingham.runtime.clock import Marks, Timing, may_close
-from gingham.runtime.codec import codebook_from_json, codebook_to_json
-from gingham.runtime.files import Files
-from gingham.runtime.seal import read_table, write_table
+from gingham.stream.clock import Marks, Timing, may_close
+from gingham.stream.codec import codebook_from_json, codebook_to_json
 
 windows = st.builds(
     lambda r, s, o: Window(r, s, o % s), st.integers(1, 30), st.integers(1, 20), st.integers(0, 40)

@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from gingham.testing.trades import (
+from gingham.datasets.trades import (
     COMMON,
     KINDS,
     SMALLEST,

@@ -13,7 +13,8 @@ import numpy as np
 import pyarrow as pa
 
 from gingham.aggregates.base import Aggregate, Partial
-from gingham.aggregates.monoid import Array, Elementwise, Index, State, flat
+from gingham.aggregates.monoid import Elementwise, State, flat
+from gingham.core.arrays import Array, Ints
 
 _LOWEST = np.iinfo(np.int64).min
 _HIGHEST = np.iinfo(np.int64).max
@@ -33,7 +34,7 @@ class _Extreme(Elementwise):
             return [pa.nulls(len(seen), kind) for kind in types]
         return [state.values.take(pa.array(np.where(seen, positions, 0), mask=~seen))]
 
-    def condense(self, columns: list[pa.Array], starts: Index) -> list[pa.Array]:
+    def condense(self, columns: list[pa.Array], starts: Ints) -> list[pa.Array]:
         # The extreme stands in one of the positions, with whatever is answered beside it.
         ranks, ordered = self._ranks(columns[0])
         places, seen = self.runs(ranks, starts).arrays
@@ -42,7 +43,7 @@ class _Extreme(Elementwise):
         index = pa.array(taken, mask=~seen)
         return [flat(column).take(index) for column in columns]
 
-    def _ranks(self, order: pa.Array) -> tuple[State, Index]:
+    def _ranks(self, order: pa.Array) -> tuple[State, Ints]:
         """Each position's place in the order, and the positions in that order."""
         order = flat(order)
         seen = np.asarray(order.is_valid().to_numpy(zero_copy_only=False), dtype=bool)

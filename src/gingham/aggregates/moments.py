@@ -14,7 +14,8 @@ import numpy as np
 import pyarrow as pa
 
 from gingham.aggregates.base import Aggregate, Partial
-from gingham.aggregates.monoid import Array, Monoid, State, to_numpy
+from gingham.aggregates.monoid import Monoid, State, to_numpy
+from gingham.core.arrays import Array
 
 _Formula = Callable[..., Array]
 

@@ -12,13 +12,10 @@ from dataclasses import dataclass
 from typing import Any, Literal, cast
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from gingham.core.arrays import Array, Bools, Ints
 from gingham.core.decimals import shifted
-
-Array = npt.NDArray[Any]
-Index = npt.NDArray[np.int64]
 
 # What may be done with states beyond merging each once: subtract and scale, or merge again.
 Capability = Literal["linear", "idempotent", "general"]
@@ -66,12 +63,12 @@ class Monoid(ABC):
     def store(self, state: State, types: list[pa.DataType]) -> list[pa.Array]:
         """Columns of these types that `load` reads as the same state."""
 
-    def condense(self, columns: list[pa.Array], starts: Index) -> list[pa.Array]:
+    def condense(self, columns: list[pa.Array], starts: Ints) -> list[pa.Array]:
         """Merge consecutive runs of what Spark computed, each up to the start of the next."""
         merged = self.runs(self.load(columns), starts)
         return self.store(merged, [column.type for column in columns])
 
-    def ranges(self, state: State, low: Index, high: Index) -> State:
+    def ranges(self, state: State, low: Ints, high: Ints) -> State:
         """Merge the positions low[i] <= p < high[i], for every i; no range is empty.
 
         Blocks of 1, 2, 4, ... positions are merged once and every range is covered by disjoint
@@ -92,11 +89,11 @@ class Monoid(ABC):
             blocks = self.merge(blocks.take(slice(0, even, 2)), blocks.take(slice(1, even, 2)))
         return answer
 
-    def runs(self, state: State, starts: Index) -> State:
+    def runs(self, state: State, starts: Ints) -> State:
         """Merge consecutive runs of positions, each up to the start of the next."""
         return self.ranges(state, starts, np.append(starts[1:], len(state)).astype(np.int64))
 
-    def _merge_at(self, state: State, index: Index, other: State) -> State:
+    def _merge_at(self, state: State, index: Ints, other: State) -> State:
         if len(index) == 0:
             return state
         merged = self.merge(state.take(index), other)
@@ -136,7 +133,7 @@ class Elementwise(Monoid):
             values = self.ufunc(left.arrays[0], right.arrays[0])
         return State((values, left.arrays[1] | right.arrays[1]), left.values)
 
-    def ranges(self, state: State, low: Index, high: Index) -> State:
+    def ranges(self, state: State, low: Ints, high: Ints) -> State:
         if int((high - low).sum()) > _DIRECT * (len(state) + len(low)):
             # The zero-argument super() does not work in a class that slots=True rebuilds.
             return Monoid.ranges(self, state, low, high)
@@ -156,14 +153,14 @@ class Elementwise(Monoid):
         )
         return State((merged, kept), state.values)
 
-    def runs(self, state: State, starts: Index) -> State:
+    def runs(self, state: State, starts: Ints) -> State:
         values, seen = state.arrays
         with np.errstate(all="ignore"):
             merged = self.ufunc.reduceat(values, starts)
         return State((merged, np.logical_or.reduceat(seen, starts)), state.values)
 
 
-def to_numpy(column: pa.Array, identity: Any) -> tuple[Array, npt.NDArray[np.bool_]]:
+def to_numpy(column: pa.Array, identity: Any) -> tuple[Array, Bools]:
     """Values with the identity in place of NULL, and where there was a value."""
     column = flat(column)
     seen = np.asarray(column.is_valid().to_numpy(zero_copy_only=False), dtype=bool)
@@ -175,7 +172,7 @@ def to_numpy(column: pa.Array, identity: Any) -> tuple[Array, npt.NDArray[np.boo
     return values.copy() if not values.flags.writeable else values, seen
 
 
-def stored(values: Array, seen: npt.NDArray[np.bool_], kind: pa.DataType) -> pa.Array:
+def stored(values: Array, seen: Bools, kind: pa.DataType) -> pa.Array:
     """The inverse of `to_numpy`."""
     if pa.types.is_decimal(kind):
         scaled = [shifted(int(v), -kind.scale) for v in values]

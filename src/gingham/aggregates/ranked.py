@@ -14,7 +14,8 @@ import numpy as np
 import pyarrow as pa
 
 from gingham.aggregates.base import Aggregate, Partial
-from gingham.aggregates.monoid import Array, Monoid, State, flat
+from gingham.aggregates.monoid import Monoid, State, flat
+from gingham.core.arrays import Array
 from gingham.core.errors import QueryError
 
 

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from gingham.aggregates.base import Aggregate, Partial
 from gingham.aggregates.counts import ADD_INTEGERS, counted
-from gingham.aggregates.monoid import Array, Capability, Elementwise, State, stored, to_numpy
+from gingham.aggregates.monoid import Capability, Elementwise, State, stored, to_numpy
+from gingham.core.arrays import Array, Bools
 from gingham.core.decimals import shifted
 from gingham.core.errors import AnswerError, QueryError
 
@@ -149,7 +149,7 @@ def summed(aggregate: Aggregate) -> Partial:
     )
 
 
-def decimals(aggregate: Aggregate, values: Array, seen: npt.NDArray[np.bool_]) -> pa.Array:
+def decimals(aggregate: Aggregate, values: Array, seen: Bools) -> pa.Array:
     """Unscaled integers as decimals of the type that Spark gives to the aggregate."""
     result = aggregate.call.result
     limit = 10**result.precision

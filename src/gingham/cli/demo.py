@@ -17,9 +17,9 @@ from gingham.cli.market import TABLES, write_market
 from gingham.cli.show import out, progress, show_answer, show_statistics, time_zone
 from gingham.cli.start import start
 from gingham.core.errors import AnswerError, WorkloadError
+from gingham.datasets.trades import queries
 from gingham.loom import Loom
 from gingham.spark.answers import Statistics
-from gingham.testing.trades import queries
 
 # All of them alone would take minutes; every k-th one is a fair sample of the workload.
 ALONE = 8

@@ -14,7 +14,7 @@ from gingham.cli.show import err, show_errors
 from gingham.cli.workload import Workload, read
 from gingham.core.errors import GinghamError, WorkloadError
 from gingham.loom import Loom
-from gingham.runtime.progress import BatchProgress, StreamProgress
+from gingham.stream.progress import BatchProgress, StreamProgress
 
 LOOK = 0.5  # seconds between two looks at the file and the stream
 SHOWN = 20  # queries, those that answered last

@@ -4,8 +4,6 @@ import re
 from collections.abc import Callable
 from typing import TypeVar
 
-from py4j.protocol import Py4JError
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 from pyspark.sql.streaming import DataStreamReader
 
@@ -13,10 +11,9 @@ from gingham.cli.outline import Problems
 from gingham.cli.workload import Source, StreamSource, TableSource, Workload
 from gingham.core.errors import GinghamError, WorkloadError
 from gingham.loom import Loom
-from gingham.spark.check import spark_says
+from gingham.spark.failures import SPARK_ERRORS, spark_says
 
 # Not all that goes wrong in a job reaches Python as an error of PySpark's.
-SPARK_ERRORS = (PySparkException, Py4JError)
 Reader = TypeVar("Reader", DataFrameReader, DataStreamReader)
 
 

@@ -9,7 +9,7 @@ import click
 
 from gingham.core.errors import GinghamError
 
-# Each is a module of gingham.bench with a function `run`.
+# Each is a module of benchmarks with a function `run`.
 BENCHES = ("share", "stream", "endure", "weave", "fragments", "sketches")
 
 _FILE = click.argument("file", type=click.Path(path_type=Path))
@@ -123,7 +123,7 @@ def calibrate(save: str | None, rows: int | None) -> None:
     """Measure what a row, a tree, a grid, a shard and a final cost on this machine."""
     from rich.progress import Progress
 
-    from gingham.bench.calibrate import ROWS, calibrate
+    from gingham.cli.calibrate import ROWS, calibrate
     from gingham.cli.start import start
     from gingham.optimizer.cost import Cost
 
@@ -168,7 +168,7 @@ def bench(
     options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     from gingham.cli.start import start
 
-    import_module(f"gingham.bench.{name}").run(quick=quick, spark=start(), **options)
+    import_module(f"benchmarks.{name}").run(quick=quick, spark=start(), **options)
 
 
 def main() -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from gingham.testing.trades import close, listing, trades
+from gingham.datasets.trades import close, listing, trades
 
 TABLES = ("trades", "close", "listing")
 HOUR_S = 3600

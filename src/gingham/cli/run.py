@@ -22,7 +22,7 @@ from gingham.cli.workload import Sink, Workload, read
 from gingham.core.errors import AnswerError
 from gingham.loom import Loom
 from gingham.spark.answers import Answers
-from gingham.spark.check import spark_says
+from gingham.spark.failures import spark_says
 
 # More tables than this nobody reads; all answers are in the files of --output.
 MOST_TABLES = 8

@@ -1,4 +1,4 @@
-"""Time as whole microseconds: durations from text, and back."""
+"""Time as whole microseconds: units, the ends of time, durations from text and back."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ MINUTE = 60 * SECOND
 HOUR = 60 * MINUTE
 DAY = 24 * HOUR
 WEEK = 7 * DAY
+
+NEVER, FOREVER = -(1 << 62), 1 << 62  # before and after all instants
 
 _UNITS = {
     **dict.fromkeys(("microsecond", "microseconds", "us"), MICROSECOND),

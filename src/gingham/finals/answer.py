@@ -6,35 +6,13 @@ import numpy as np
 import pyarrow as pa
 
 from gingham.aggregates import Partial, State
+from gingham.core.arrays import Bools, Ints
 from gingham.core.errors import AnswerError
+from gingham.finals.frames import Due, Frames, frames, ranges
 from gingham.finals.shards import GridShards, ShardTable
-from gingham.finals.windows import Bools, Due, Frames, Index, frames, ranges
-from gingham.logical.predicate import Truths, evaluate
-from gingham.plan.bound import BoundQuery, Condition, Reading
+from gingham.plan.bound import BoundQuery, Reading
+from gingham.plan.cells import Cells
 from gingham.plan.forest import Grid
-
-
-class Cells:
-    """What conditions are in the cells of grids, each evaluated once."""
-
-    def __init__(self) -> None:
-        self._known: dict[tuple[int, str], Truths] = {}
-        self._raising: dict[tuple[int, str], Bools | None] = {}
-
-    def of(self, grid: Grid, condition: Condition) -> Truths:
-        # SQL and offset stand for condition and grid: comparing predicates takes longer.
-        name = grid.offset, condition.sql
-        if name not in self._known:
-            self._known[name] = evaluate(condition.predicate, grid.axes)
-        return self._known[name]
-
-    def raising(self, grid: Grid, condition: Condition) -> Bools | None:
-        """The cells in which a condition raises; None if it never does."""
-        name = grid.offset, condition.sql
-        if name not in self._raising:
-            raises = self.of(grid, condition).raises
-            self._raising[name] = raises if raises.any() else None
-        return self._raising[name]
 
 
 def answer(query: BoundQuery, table: ShardTable, cells: Cells, due: Due | None = None) -> pa.Table:
@@ -64,7 +42,7 @@ def answer(query: BoundQuery, table: ShardTable, cells: Cells, due: Due | None =
 
 
 def _frames(
-    places: Index, query: BoundQuery, shards: GridShards, due: Due | None, where: Bools
+    places: Ints, query: BoundQuery, shards: GridShards, due: Due | None, where: Bools
 ) -> Frames:
     found = shards.frames(places, query.window)
     if due is None:

@@ -12,15 +12,13 @@ from bisect import bisect_right
 from collections.abc import Iterator
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from gingham.core import names
+from gingham.core.arrays import Ints
 from gingham.logical.domain import sort_key
 from gingham.logical.predicate import Axis
 from gingham.plan.forest import Codebook, Grid
-
-Index = npt.NDArray[np.int64]
 
 
 def recode(table: pa.Table, old: Codebook, new: Codebook) -> pa.Table:
@@ -37,7 +35,7 @@ def recode(table: pa.Table, old: Codebook, new: Codebook) -> pa.Table:
     return _renamed(table, old, new).filter(pa.array(kept))
 
 
-def moves(old: Codebook, new: Codebook) -> Iterator[tuple[int, Index]]:
+def moves(old: Codebook, new: Codebook) -> Iterator[tuple[int, Ints]]:
     """For each grid of both plans its first old cell, and where its cells are in the new plan."""
     for grid in new.grids:
         before = next((g for g in old.grids if g.number == grid.number), None)
@@ -61,7 +59,7 @@ def _renamed(table: pa.Table, old: Codebook, new: Codebook) -> pa.Table:
     return pa.table(columns | rest)
 
 
-def _moved(old: Grid, new: Grid) -> Index:
+def _moved(old: Grid, new: Grid) -> Ints:
     """For every cell of the old grid, the cell of the new one."""
     shape = tuple(axis.size for axis in old.axes)
     intervals = np.unravel_index(np.arange(old.cells), shape) if shape else ()
@@ -74,7 +72,7 @@ def _moved(old: Grid, new: Grid) -> Index:
     return number
 
 
-def _places(old: Axis, new: Axis) -> Index:
+def _places(old: Axis, new: Axis) -> Ints:
     """For every interval of an attribute, the new interval that holds its lowest value."""
     cuts = [sort_key(c) for c in new.cuts]
     places = [0, *(bisect_right(cuts, sort_key(c)) for c in old.cuts), new.null, new.null + 1]

@@ -7,19 +7,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from gingham.aggregates import Partial, State
 from gingham.aggregates.counts import ADD_INTEGERS, counted
-from gingham.aggregates.monoid import Array
+from gingham.core.arrays import Array, Bools, Ints
 from gingham.finals.shards import GridShards, Rolled, ShardTable, located
 from gingham.plan.forest import Forest, Grid
-from gingham.plan.layout import Index, Layout, Numbers
+from gingham.plan.layout import Layout, Numbers
 from gingham.plan.records import GridRecords, Reduced
 from gingham.plan.slices import Slices
-
-Bools = npt.NDArray[np.bool_]
 
 ROWS = counted("*")
 _LONGEST = (1 << 63) - 1
@@ -78,7 +75,7 @@ class _Rebuilt(GridShards):
             return shape if partial is None else self._merged(shape, partial)
         return self._combined(weights, divisor, partial)
 
-    def _combined(self, weights: Index, divisor: int, partial: Partial | None) -> Rolled:
+    def _combined(self, weights: Ints, divisor: int, partial: Partial | None) -> Rolled:
         """Sums and differences of linear records."""
         shape = self._shape(weights != 0)
         if not len(shape.places):
@@ -94,7 +91,7 @@ class _Rebuilt(GridShards):
             seen = self._total(witness, shape, weights, divisor) > 0
         return Rolled(shape.places, shape.kept, shape.first, State((values, seen)))
 
-    def _total(self, partial: Partial, shape: Rolled, weights: Index, divisor: int) -> Array:
+    def _total(self, partial: Partial, shape: Rolled, weights: Ints, divisor: int) -> Array:
         values = self.state(partial).arrays[0][shape.kept]
         times = weights[self.cells[shape.kept]]
         largest = max(abs(int(values.max())), abs(int(values.min())))

@@ -7,21 +7,18 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from gingham.aggregates import Partial, State
 from gingham.aggregates.monoid import flat
 from gingham.core import names
-from gingham.finals.kept import Kept
-from gingham.finals.windows import Frames, frames
+from gingham.core.arrays import Bools, Ints
+from gingham.finals.bounded_cache import Kept
+from gingham.finals.frames import Frames, frames
 from gingham.logical.window import Window
 from gingham.plan.forest import Forest, Grid
 from gingham.plan.layout import Layout, Numbers, grid_starts
 from gingham.plan.slices import Slices
-
-Index = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 
 # Numbers kept for queries with the same condition: a quarter of a gigabyte.
 _MOST_KEPT = 1 << 25
@@ -89,11 +86,11 @@ class ShardTable:
         return self._grids[grid.offset]
 
     @cached_property
-    def _cells(self) -> Index:
+    def _cells(self) -> Ints:
         return _integers(self.table[names.CELL])
 
     @cached_property
-    def _instants(self) -> Index:
+    def _instants(self) -> Ints:
         return _integers(self.table[names.INSTANT])
 
     @property
@@ -126,10 +123,10 @@ class GridShards:
     """Shards of one grid; `groups` numbers the different keys."""
 
     table: ShardTable
-    rows: Index
-    cells: Index
-    starts: Index
-    groups: Index
+    rows: Ints
+    cells: Ints
+    starts: Ints
+    groups: Ints
     group_count: int
 
     def __post_init__(self) -> None:
@@ -137,12 +134,12 @@ class GridShards:
         self._kept = Kept(_MOST_KEPT)
 
     @cached_property
-    def instants(self) -> Index:
+    def instants(self) -> Ints:
         """All different starts of slices, sorted."""
         return np.unique(self.starts)
 
     @cached_property
-    def places(self) -> Index:
+    def places(self) -> Ints:
         """One sorted number per shard for its group and the rank of its slice."""
         ranks = np.searchsorted(self.instants, self.starts)
         return self.groups * (len(self.instants) + 1) + ranks
@@ -159,7 +156,7 @@ class GridShards:
             self._states[partial] = partial.monoid.load(loaded)
         return self._states[partial]
 
-    def key(self, position: int, groups: Index, keys: Sequence[str]) -> pa.Array:
+    def key(self, position: int, groups: Ints, keys: Sequence[str]) -> pa.Array:
         """The values of a key for some groups."""
         first = np.full(self.group_count, -1, dtype=np.int64)
         first[self.groups[::-1]] = self.rows[::-1]
@@ -171,7 +168,7 @@ class GridShards:
         name = (wanted.tobytes(), partial)
         return self._kept.get(name, lambda: self._roll_up(wanted, partial))
 
-    def frames(self, places: Index, window: Window) -> Frames:
+    def frames(self, places: Ints, window: Window) -> Frames:
         """Every window of every group that holds at least one of the places."""
         # The frames hold the places, so that no others have their id meanwhile.
         name = (id(places), window)
@@ -184,7 +181,7 @@ class GridShards:
             return np.zeros(len(self.rows), dtype=bool)
         return self.table.fresh[self.rows]
 
-    def places_of(self, chosen: Bools) -> Index:
+    def places_of(self, chosen: Bools) -> Ints:
         """The different places of some shards, in order."""
         return np.unique(self.places[chosen])
 
@@ -208,7 +205,7 @@ class GridShards:
         first = np.flatnonzero(np.diff(places, prepend=-1))
         return Rolled(self._shared(places[first]), kept, first, None)
 
-    def _shared(self, places: Index) -> Index:
+    def _shared(self, places: Ints) -> Ints:
         """The same array for the same places: conditions often hold in the same slices."""
         return self._kept.get(places.tobytes(), lambda: places)
 
@@ -217,9 +214,9 @@ class GridShards:
 class Rolled:
     """Places with shards, in order; where their shards are; their merged state."""
 
-    places: Index
-    kept: Index
-    first: Index
+    places: Ints
+    kept: Ints
+    first: Ints
     state: State | None
 
     @property
@@ -228,11 +225,11 @@ class Rolled:
         return len(self.kept) + 3 * len(self.places)
 
 
-def _integers(column: pa.ChunkedArray) -> Index:
+def _integers(column: pa.ChunkedArray) -> Ints:
     return flat(column).to_numpy(zero_copy_only=False).astype(np.int64, copy=False)
 
 
-def numbered(columns: list[pa.ChunkedArray], rows: Index) -> tuple[Index, int]:
+def numbered(columns: list[pa.ChunkedArray], rows: Ints) -> tuple[Ints, int]:
     """Number the different combinations of key values; NULL is a value here."""
     groups = np.zeros(len(rows), dtype=np.int64)
     count = 1 if len(rows) else 0

@@ -7,16 +7,16 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
+from gingham.core.arrays import Ints
 from gingham.core.time import format_duration
 from gingham.logical.predicate import Axis
 from gingham.plan.forest import Forest, Grid, Plan
-from gingham.plan.layout import Index
 from gingham.plan.slices import periodic
 
 _LISTED = 6
 
 
-Folds = Mapping[int, Index]
+Folds = Mapping[int, Ints]
 
 
 def explain(plan: Plan, folds: Folds | None = None) -> str:

@@ -13,8 +13,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from gingham.core.arrays import Bools
 from gingham.logical.domain import (
     BOOLEAN,
     END,
@@ -28,8 +28,6 @@ from gingham.logical.domain import (
     natural,
     sort_key,
 )
-
-Bools = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)

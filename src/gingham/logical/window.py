@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from gingham.algebra.edges import ResidueClass
+from gingham.core.arrays import Ints
 from gingham.core.errors import QueryError
 from gingham.core.time import format_duration
 
@@ -54,7 +54,7 @@ class Window:
         residues = {self.start, (self.start + self.range) % self.slide}
         return tuple((self.slide, residue) for residue in sorted(residues))
 
-    def starts_meeting(self, low: int, high: int) -> npt.NDArray[np.int64]:
+    def starts_meeting(self, low: int, high: int) -> Ints:
         """The starts of all windows that contain some instant t with low <= t < high."""
         first = (low - self.range - self.start) // self.slide + 1
         last = (high - 1 - self.start) // self.slide

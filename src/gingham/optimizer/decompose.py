@@ -7,24 +7,21 @@ records     x   y   xy         a goes into x, b into y, c into both
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
-import numpy.typing as npt
 
 from gingham.aggregates import Capability, Partial
 from gingham.algebra.fragments import Covering, Exact, decompose
-from gingham.finals.answer import Cells
+from gingham.core.arrays import Bools, Floats, Ints
 from gingham.finals.records import ROWS
 from gingham.plan.bound import BoundQuery
+from gingham.plan.cells import Cells
+from gingham.plan.fold import Asked, Sets, asked_sets, distinct_rows, united
 from gingham.plan.forest import Forest, Grid
-from gingham.plan.layout import Index
 from gingham.plan.records import Block, GridRecords, Reduced
-
-Bools = npt.NDArray[np.bool_]
-Sets = dict[bytes, Bools]  # sets of cells, by their bytes
 
 # Who tells which rows there are: records that merge whole partials before sums that need a count.
 _ORDER: tuple[Capability, ...] = ("idempotent", "general", "linear")
@@ -32,15 +29,7 @@ _ORDER: tuple[Capability, ...] = ("idempotent", "general", "linear")
 _DENOMINATORS = 64
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """Partials, and the sets of cells that they are read of."""
-
-    partials: set[Partial] = field(default_factory=set[Partial])
-    sets: Sets = field(default_factory=dict[bytes, Bools])
-
-
-def reduce_forest(forest: Forest, met: Index, cells: Cells) -> Reduced:
+def reduce_forest(forest: Forest, met: Ints, cells: Cells) -> Reduced:
     """Decompose the fragments that were met, given by their cells; all others stay as they are."""
     grids: list[GridRecords] = []
     offset = 0
@@ -54,24 +43,6 @@ def reduce_forest(forest: Forest, met: Index, cells: Cells) -> Reduced:
     return Reduced(tuple(grids), tuple(dict.fromkeys((*forest.columns, *counts))))
 
 
-def fold(forest: Forest, cells: Cells) -> dict[int, Index]:
-    """For each grid, by its number: the first cell of each cell's fragment, to stand for it.
-
-    No query of the forest tells these apart. Grids of which every cell is a fragment are left out.
-    """
-    folds: dict[int, Index] = {}
-    for grid in forest.grids:
-        queries = [query for query in forest.queries if forest.grid_of(query) is grid]
-        asked, present = _asked(grid, queries, cells)
-        sets = [*present.values(), *_union(asked.values()).sets.values()]
-        if sets:
-            _, fragment_of = _distinct(np.column_stack(sets))
-            _, first, number = np.unique(fragment_of, return_index=True, return_inverse=True)
-            if len(first) < grid.cells:
-                folds[grid.number] = first[number.ravel()]
-    return folds
-
-
 def _counts(block: Block) -> Iterator[str]:
     """Beside sums that are subtracted: how many rows and values there were."""
     if block.kind == "linear" and len(block.numerators):
@@ -80,15 +51,15 @@ def _counts(block: Block) -> Iterator[str]:
 
 
 def _blocks(
-    grid: Grid, queries: Sequence[BoundQuery], met: Index, cells: Cells
+    grid: Grid, queries: Sequence[BoundQuery], met: Ints, cells: Cells
 ) -> tuple[Block, ...]:
     """A block for each capability, or one that does for several: whatever has fewer records."""
-    asked, present = _asked(grid, queries, cells)
+    asked, present = asked_sets(grid, queries, cells)
     known: dict[tuple[Capability, frozenset[bytes]], Block] = {}
     options: list[list[Block]] = []
     for served in _options(tuple(asked)):
-        wanted: dict[Capability, _Asked] = {
-            kind: _union(asked[capability] for capability in capabilities)
+        wanted: dict[Capability, Asked] = {
+            kind: united(asked[capability] for capability in capabilities)
             for kind, capabilities in served.items()
         }
         home = min(wanted, key=_ORDER.index)
@@ -123,42 +94,10 @@ def _options(
             yield served or {"idempotent": ()}
 
 
-def _asked(
-    grid: Grid, queries: Sequence[BoundQuery], cells: Cells
-) -> tuple[dict[Capability, _Asked], Sets]:
-    """The sets of cells that partials are read of, and those that may hold no row at all."""
-    asked: dict[Capability, _Asked] = {}
-    present: Sets = {}
-    for query in queries:
-        for reading in (*query.readings, *query.guards):
-            true = cells.of(grid, reading.condition).true
-            for partial in reading.partials:
-                one = asked.setdefault(partial.monoid.capability, _Asked())
-                one.partials.add(partial)
-                one.sets[true.tobytes()] = true
-        where = cells.of(grid, query.where).true
-        present[where.tobytes()] = where
-        for condition in query.conditions:
-            raises = cells.of(grid, condition).raises
-            present[raises.tobytes()] = raises
-    for sets in (present, *(one.sets for one in asked.values())):
-        for name in [name for name, found in sets.items() if not found.any()]:
-            del sets[name]
-    return asked, present
-
-
-def _union(parts: Iterable[_Asked]) -> _Asked:
-    union = _Asked()
-    for part in parts:
-        union.partials.update(part.partials)
-        union.sets.update(part.sets)
-    return union
-
-
-def _block(kind: Capability, sets: Sets, cells: int, met: Index) -> Block:
+def _block(kind: Capability, sets: Sets, cells: int, met: Ints) -> Block:
     """Decompose the fragments that were met."""
     inside = np.column_stack([*sets.values()]) if sets else np.zeros((cells, 0), dtype=bool)
-    fragments, fragment_of = _distinct(inside)
+    fragments, fragment_of = distinct_rows(inside)
     places = np.unique(fragment_of[met])
     places = places[places >= 0]
     here = np.zeros(len(fragments), dtype=bool)
@@ -181,7 +120,7 @@ def _block(kind: Capability, sets: Sets, cells: int, met: Index) -> Block:
     )
 
 
-def _decomposed(kind: Capability, known: Bools) -> tuple[Capability, Bools, Index, Index]:
+def _decomposed(kind: Capability, known: Bools) -> tuple[Capability, Bools, Ints, Ints]:
     """Which fragments go into which records, and the weights of these; no records if that is best.
 
     Fragments as they are need no weights, so they are preferred to as many records.
@@ -205,9 +144,7 @@ def _decomposed(kind: Capability, known: Bools) -> tuple[Capability, Bools, Inde
     return kind, found.reducer, found.rebuilder.astype(np.int64), ones
 
 
-def _fractions(
-    reducer: Bools, coefficients: npt.NDArray[np.float64], known: Bools
-) -> tuple[Index, Index] | None:
+def _fractions(reducer: Bools, coefficients: Floats, known: Bools) -> tuple[Ints, Ints] | None:
     """The weights as integers over a denominator for each column; proved by multiplying."""
     numerators = np.zeros(coefficients.shape, dtype=np.int64)
     denominators = np.zeros(coefficients.shape[1], dtype=np.int64)
@@ -221,15 +158,3 @@ def _fractions(
         numerators[:, open_[right]] = tried[:, right]
         denominators[open_[right]] = denominator
     return (numerators, denominators) if denominators.all() else None
-
-
-def _distinct(inside: Bools) -> tuple[Bools, Index]:
-    """The different rows that are not all zero, and for each row which of these it is, or -1."""
-    packed = np.packbits(inside, axis=1)
-    if not packed.shape[1]:
-        return np.zeros((0, 0), dtype=bool), np.full(len(inside), -1, dtype=np.int64)
-    names = packed.view(np.dtype((np.void, packed.shape[1]))).ravel()
-    _, first, number = np.unique(names, return_index=True, return_inverse=True)
-    some = inside[first].any(axis=1)
-    renumbered = np.where(some, np.cumsum(some) - 1, -1)
-    return inside[first[some]], renumbered[number.ravel()]

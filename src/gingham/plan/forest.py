@@ -7,11 +7,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
 
-import numpy as np
-import numpy.typing as npt
-
 from gingham.aggregates import Partial
 from gingham.algebra.edges import ResidueClass, normalized
+from gingham.core.arrays import Ints
 from gingham.logical.predicate import Axis
 from gingham.logical.query import Join
 from gingham.plan.bound import BoundQuery
@@ -96,7 +94,7 @@ class Forest:
         return {tree: normalized(found) for tree, found in sorted(classes.items())}
 
     @cached_property
-    def bounds(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    def bounds(self) -> tuple[Ints, Ints]:
         """The first cell of each grid, and the tree of each."""
         return grid_starts(self)
 

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
-Index = npt.NDArray[np.int64]
+from gingham.core.arrays import Ints
 
 
 class Numbers(Protocol):
@@ -33,7 +32,7 @@ class Layout(Protocol):
     def cells(self) -> int: ...
 
 
-def grid_starts(layout: Layout) -> tuple[Index, Index]:
+def grid_starts(layout: Layout) -> tuple[Ints, Ints]:
     """The first number of each grid, and the tree of each."""
     offsets = np.array([grid.offset for grid in layout.grids], dtype=np.int64)
     return offsets, np.array([grid.tree for grid in layout.grids], dtype=np.int64)

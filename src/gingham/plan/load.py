@@ -10,15 +10,14 @@ from math import prod
 from typing import Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
+from gingham.core.arrays import Floats, Ints
 from gingham.logical.domain import sort_key
 from gingham.logical.predicate import Attribute, Axis
 
-Codes = npt.NDArray[np.int64]
 _Parts = tuple[Sequence[Axis], Sequence[str]]
 
-Value = TypeVar("Value", float, npt.NDArray[np.float64])
+Value = TypeVar("Value", float, Floats)
 
 _COUNTLESS = 1e15
 _CHUNKS = 8  # parts of a sample that are looked at one by one
@@ -30,8 +29,8 @@ class Sample:
 
     rows: int
     axes: Mapping[Attribute, Axis]
-    intervals: Mapping[Attribute, Codes]
-    keys: Mapping[str, Codes]
+    intervals: Mapping[Attribute, Ints]
+    keys: Mapping[str, Ints]
     _known: dict[object, float] = field(default_factory=dict[object, float])
 
     def filled(self, axes: Sequence[Axis], keys: Sequence[str], rows: float) -> float:
@@ -53,7 +52,7 @@ class Sample:
             return max(found, 1.0)
         return expected_places(rows, spread(len(codes), found))
 
-    def _codes(self, axes: Sequence[Axis], keys: Sequence[str]) -> Codes:
+    def _codes(self, axes: Sequence[Axis], keys: Sequence[str]) -> Ints:
         codes = np.zeros(self.rows, dtype=np.int64)
         for axis in axes:
             finest = self.axes[axis.attribute]
@@ -63,7 +62,7 @@ class Sample:
         return codes
 
 
-def _coarser(fine: Axis, coarse: Axis) -> Codes:
+def _coarser(fine: Axis, coarse: Axis) -> Ints:
     """For every interval of an attribute, that of fewer cuts which it lies in."""
     cuts = [sort_key(c) for c in coarse.cuts]
     within = [0, *(bisect_right(cuts, sort_key(c)) for c in fine.cuts)]

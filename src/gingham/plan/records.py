@@ -13,13 +13,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from gingham.aggregates import Capability, Partial
+from gingham.core.arrays import Bools, Ints
 from gingham.plan.forest import Grid
-from gingham.plan.layout import Index
-
-Bools = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)  # no slots: what is derived is kept once computed
@@ -30,11 +27,11 @@ class Block:
     partials: frozenset[Partial]
     columns: Mapping[bytes, int]  # sets of cells that conditions ask for
     fragments: Bools  # fragments x columns, met or not
-    fragment_of: Index  # the fragment of each cell; -1 where no condition holds
+    fragment_of: Ints  # the fragment of each cell; -1 where no condition holds
     met: Bools  # which fragments the data has, as far as was seen
     reducer: Bools  # fragments x records
-    numerators: Index  # records x columns: the weights, times
-    denominators: Index  # of each column
+    numerators: Ints  # records x columns: the weights, times
+    denominators: Ints  # of each column
 
     @property
     def size(self) -> int:
@@ -56,7 +53,7 @@ class Block:
             for place, row in enumerate(self.reducer)
         )
 
-    def weights(self, wanted: bytes) -> tuple[Index, int]:
+    def weights(self, wanted: bytes) -> tuple[Ints, int]:
         """How often each record counts for a set of cells, and what to divide by."""
         column = self.columns[wanted]
         divisor = int(self.denominators[column])
@@ -115,7 +112,7 @@ class GridRecords:
             first += block.numbers
         return tuple(found)
 
-    def weights(self, wanted: Bools, partial: Partial | None) -> tuple[Index, int]:
+    def weights(self, wanted: Bools, partial: Partial | None) -> tuple[Ints, int]:
         """How often each record counts for a set of cells, and what to divide by.
 
         Without a partial: records that tell whether there is any row.

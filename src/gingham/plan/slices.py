@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from gingham.algebra.edges import (
     ResidueClass,
@@ -20,8 +19,7 @@ from gingham.algebra.edges import (
     normalized,
     pane_length,
 )
-
-Micros = npt.NDArray[np.int64]
+from gingham.core.arrays import Ints
 
 _PERIODIC_LIMIT = 4_096  # edges in one period
 _LISTED_PANES = 1 << 15  # how far the list of edges reaches, in panes
@@ -43,7 +41,7 @@ class Periodic:
     period: int
     edges: tuple[int, ...]
 
-    def starts(self, numbers: Micros) -> Micros:
+    def starts(self, numbers: Ints) -> Ints:
         """Where the slices with these numbers begin."""
         periods, places = np.divmod(numbers, len(self.edges))
         return periods * self.period + np.asarray(self.edges, dtype=np.int64)[places]
@@ -75,7 +73,7 @@ class Horizon:
     pane: int
     origin: int
 
-    def starts(self, numbers: Micros) -> Micros:
+    def starts(self, numbers: Ints) -> Ints:
         """Where the slices with these numbers begin."""
         listed = np.asarray(self.edges, dtype=np.int64)
         halves, odd = np.divmod(numbers, 2)

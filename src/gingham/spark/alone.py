@@ -7,6 +7,7 @@ from pyspark.sql import functions as F
 
 from gingham.core import names
 from gingham.logical.query import Query
+from gingham.spark.event_time import micros
 
 
 def alone(enriched: DataFrame, query: Query, time: str) -> DataFrame:
@@ -53,14 +54,6 @@ def finish(answered: DataFrame, query: Query, *also: str) -> DataFrame:
         names.WINDOW_END,
         *(F.expr(o.sql).alias(o.name) for o in query.outputs),
     )
-
-
-def micros(df: DataFrame, time: str) -> str:
-    """Event time in microseconds since 1970, whatever the session's time zone."""
-    name = names.quoted(time)
-    if df.schema[time].dataType.typeName() == "timestamp_ntz":
-        return f"timestampdiff(MICROSECOND, TIMESTAMP_NTZ '1970-01-01 00:00:00', {name})"
-    return f"unix_micros({name})"
 
 
 def _plus(start: Column, length: int) -> Column:

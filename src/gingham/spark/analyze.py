@@ -10,8 +10,8 @@ from gingham.core.names import quoted
 from gingham.core.time import SECOND
 from gingham.plan.forest import Forest
 from gingham.plan.load import Load, Sample
-from gingham.spark.alone import micros
 from gingham.spark.draft import Draft
+from gingham.spark.event_time import micros
 from gingham.spark.search import intervals, place, searches, values
 
 # Rows that are coded to see how they spread.

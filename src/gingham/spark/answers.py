@@ -8,8 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-from py4j.protocol import Py4JError
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
@@ -17,7 +15,7 @@ from gingham.core import names
 from gingham.core.errors import AnswerError, GinghamError
 from gingham.logical.query import Query
 from gingham.spark.alone import finish
-from gingham.spark.check import failed_job
+from gingham.spark.failures import SPARK_ERRORS, failed_job
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +52,6 @@ class Statistics:
 
 
 _TAG = "__query"
-_SPARK_ERRORS = (PySparkException, Py4JError)
 Slots = pa.Table | DataFrame | GinghamError  # an answer before SELECT's arithmetic, or why not
 
 
@@ -77,7 +74,7 @@ def finished(
     for together in alike.values():
         try:
             answers |= _finished_alike(spark, queries[together[0]], {n: slots[n] for n in together})
-        except _SPARK_ERRORS as error:
+        except SPARK_ERRORS as error:
             if len(together) == 1:
                 failed[together[0]] = failed_job(error)
                 continue

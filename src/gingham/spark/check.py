@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 
 import pyarrow as pa
-from pyspark.errors import AnalysisException, ParseException, PySparkException
+from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructField, StructType
 
 from gingham.aggregates import LITERAL_FROM, Call, bind
 from gingham.core import names
-from gingham.core.errors import AnswerError, QueryError
+from gingham.core.errors import QueryError
 from gingham.logical.domain import compared
 from gingham.logical.predicate import (
     Compare,
@@ -26,6 +25,7 @@ from gingham.logical.predicate import (
 from gingham.logical.query import Query, Selected
 from gingham.plan.bound import BoundQuery, Condition, Reading
 from gingham.spark.alone import finish, slots
+from gingham.spark.failures import complaint
 from gingham.spark.types import Types
 
 # (canonical SQL) -> (SQL that never raises, condition under which the original would); or raises.
@@ -173,44 +173,3 @@ def _literal_arguments(selected: Selected) -> range:
     """Percentages, accuracies and limits stay as they are written."""
     first = LITERAL_FROM.get(selected.function, len(selected.arguments))
     return range(first, len(selected.arguments))
-
-
-def failed_job(error: Exception) -> AnswerError:
-    """A shared run that Spark stopped."""
-    return AnswerError(
-        "Spark stopped the shared run",
-        spark_says(error),
-        "mend the data or the function that raised",
-    )
-
-
-def spark_says(error: Exception) -> str:
-    r"""All that Spark's messages say, without their codes and without the traces between them.
-
-    >>> spark_says(Exception("[READ] Error in x.csv. SQLSTATE: KD1\n  Caused by: a.Error: many"))
-    'Error in x.csv. many'
-    """
-    message = r"(?:\[[A-Z][\w.]+\] |Caused by: [\w.$]+: (?!\[))(.+?)(?:\s*SQLSTATE: .*)?$"
-    found = re.findall(message, str(error), re.MULTILINE)
-    if "Python worker" in str(error):
-        # What the user's function raised stands on the last line of its trace.
-        found += re.findall(r"^\s*(\w*(?:Error|Exception)(?:: .*)?)$", str(error), re.MULTILINE)[:1]
-    return " ".join(dict.fromkeys(found)) or str(error).strip().partition("\n")[0]
-
-
-def complaint(error: PySparkException) -> QueryError:
-    """Spark's own complaint about a query, in three parts."""
-    what, first = _message(error)
-    return QueryError(
-        f"Spark refuses the query: {what}",
-        first,
-        "see the names and types with stream.printSchema(), or what the function expects",
-    )
-
-
-def _message(error: Exception) -> tuple[str, str]:
-    """The class and the first sentence of Spark's message: `[CLASS] Sentence. More.`."""
-    found = re.search(r"\[([A-Z][A-Z0-9_.]+)\] (.*?)(?:\. |\n| SQLSTATE|$)", str(error))
-    if found is None:
-        return type(error).__name__, str(error).strip().partition("\n")[0]
-    return found[1], found[2].rstrip(".")

@@ -10,12 +10,13 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from gingham.core import names
-from gingham.finals.answer import Cells, answer
+from gingham.finals.answer import answer
 from gingham.finals.condense import condense
+from gingham.finals.frames import Due
 from gingham.finals.records import Read
 from gingham.finals.shards import ShardTable, no_shards
-from gingham.finals.windows import Due
 from gingham.plan.bound import BoundQuery
+from gingham.plan.cells import Cells
 from gingham.plan.forest import Forest
 from gingham.plan.slices import Slices
 from gingham.spark.shards import cell_of, in_grids

@@ -9,20 +9,20 @@ from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from gingham.core.arrays import Ints
 from gingham.core.errors import GinghamError
 from gingham.core.stopwatch import Stopwatch
-from gingham.finals.answer import Cells, answer
+from gingham.finals.answer import answer
 from gingham.finals.records import Read
 from gingham.finals.shards import ShardTable
 from gingham.plan.bound import BoundQuery
+from gingham.plan.cells import Cells
 from gingham.plan.forest import Grid, Plan
-from gingham.plan.layout import Index
 from gingham.plan.records import Reduced
 from gingham.plan.slices import Slices, sliced
-from gingham.spark.alone import micros
 from gingham.spark.answers import Answers, Slots, Statistics
 from gingham.spark.executors import answer_in_executors
-from gingham.spark.fragments import records
+from gingham.spark.send_records import records
 from gingham.spark.session import planned_once
 from gingham.spark.shards import cell_of, in_grids, shards
 
@@ -38,7 +38,7 @@ def run(
     *,
     most_on_driver: int = MOST_SHARDS_ON_DRIVER,
     cells: Cells,
-    folds: Mapping[int, Index],
+    folds: Mapping[int, Ints],
     reduced: Reduced | None = None,
 ) -> Answers:
     """Answer all queries of a plan from one pass over the rows.
@@ -104,13 +104,6 @@ def answers_here(
         except GinghamError as error:
             found[query.name] = error
     return found
-
-
-def first_instant(rows: DataFrame, event_time: str) -> int:
-    """The time of some row, in microseconds; 0 if there is none."""
-    instant = F.expr(micros(rows, event_time)).alias("instant")
-    seen = rows.select(instant).where("instant IS NOT NULL").first()
-    return seen["instant"] if seen else 0
 
 
 def count_shards(made: DataFrame, read: Read, slices: Mapping[int, Slices]) -> dict[Grid, int]:

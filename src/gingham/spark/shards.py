@@ -9,13 +9,14 @@ import numpy as np
 from pyspark.sql import DataFrame
 
 from gingham.core import names
+from gingham.core.arrays import Ints
 from gingham.core.names import quoted
 from gingham.logical.domain import INTEGER
 from gingham.plan.forest import Forest, Grid
-from gingham.plan.layout import Index, Layout, Numbers
+from gingham.plan.layout import Layout, Numbers
 from gingham.plan.slices import Horizon, Periodic, Slices
-from gingham.spark.alone import micros
 from gingham.spark.draft import Draft
+from gingham.spark.event_time import micros
 from gingham.spark.search import MOST_BRANCHES, Search, intervals, place, searches, values
 
 _LONG = 1 << 62
@@ -29,7 +30,7 @@ def shards(
     time: str,
     *,
     watched: Mapping[str, str] | None = None,
-    folds: Mapping[int, Index] | None = None,
+    folds: Mapping[int, Ints] | None = None,
 ) -> DataFrame:
     """One row per slice, cell and group: `__code`, `__key_0`, ..., `__partial_0`, ...
 
@@ -61,7 +62,7 @@ def code(
     forest: Forest,
     slices: Mapping[int, Slices],
     time: str,
-    folds: Mapping[int, Index],
+    folds: Mapping[int, Ints],
 ) -> Draft:
     """Every row once per grid, with the number of its slice and its cell."""
     draft = _each_grid(placed(rows, forest, slices, time), forest, slices, folds)
@@ -93,7 +94,7 @@ def coded_by(draft: Draft, keys: Sequence[str], layout: Layout, cell: str) -> Dr
 
 
 def _each_grid(
-    draft: Draft, forest: Forest, slices: Mapping[int, Slices], folds: Mapping[int, Index]
+    draft: Draft, forest: Forest, slices: Mapping[int, Slices], folds: Mapping[int, Ints]
 ) -> Draft:
     """Every row once per grid: `__code`, or `__slice` and `__cell`."""
     cells = [
@@ -211,7 +212,7 @@ def cell_in(grid: Grid, forest: Forest) -> str:
     return f"{number} + {grid.offset}L"
 
 
-def folded(grid: Grid, forest: Forest, fold: Index | None) -> str:
+def folded(grid: Grid, forest: Forest, fold: Ints | None) -> str:
     """The number of the cell that a row's cell is taken for, as SQL."""
     cell = cell_in(grid, forest)
     if fold is None:

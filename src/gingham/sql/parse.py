@@ -17,7 +17,7 @@ from gingham.sql.joins import read_joins
 from gingham.sql.predicates import to_predicate
 from gingham.sql.scope import Scope, column, open_scope
 from gingham.sql.text import cut_range_clause, read_select, write
-from gingham.sql.windows import is_window, read_window, two_windows, window_bound
+from gingham.sql.window_clause import is_window, read_window, two_windows, window_bound
 
 _NOT_SHARED: dict[str, tuple[str, str]] = {
     # parts of a SELECT: why they are refused, what to write instead

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from gingham.aggregates import Aggregate, Call, bind
 from gingham.core import names
-from gingham.finals.answer import Cells, answer
+from gingham.finals.answer import answer
 from gingham.finals.records import RecordTable
 from gingham.finals.shards import ShardTable
 from gingham.logical.domain import END, INTEGER, START
@@ -20,6 +20,7 @@ from gingham.logical.query import Query
 from gingham.logical.window import Window
 from gingham.optimizer.decompose import reduce_forest
 from gingham.plan.bound import BoundQuery, Condition, Reading
+from gingham.plan.cells import Cells
 from gingham.plan.forest import Forest, Grid
 
 CELLS = 6  # of one attribute: below 0, 0, 1, ..., above

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gingham.core.errors import QueryError
-from gingham.logical.join_aggregate import Relation
-from gingham.sql.join_aggregates import parse_join_aggregate
+from gingham.estimates.planning.join_aggregate import Relation
+from gingham.estimates.planning.parse_joins import parse_join_aggregate
 
 NAMES = ("r", "s", "t", "u", "v", "w")
 COLUMNS = ("a", "b", "c", "d", "e", "f")

@@ -6,11 +6,11 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gingham.algebra.sketches import JoinQuery, empty, plan_sharing, sketch
-from gingham.algebra.sketches.counters import BLOCK, COPIES, count, count_slices
-from gingham.algebra.sketches.lattice import basis, coordinates
-from gingham.algebra.sketches.table import Rows
-from gingham.algebra.sketches.xi import cubes, family, signs
+from gingham.estimates.algebra import JoinQuery, empty, plan_sharing, sketch
+from gingham.estimates.algebra.counters import BLOCK, COPIES, count, count_slices
+from gingham.estimates.algebra.lattice import basis, coordinates
+from gingham.estimates.algebra.sketch_counts import Rows
+from gingham.estimates.algebra.xi import cubes, family, signs
 
 KEYS = st.integers(-(2**63), 2**63 - 1) | st.integers(-5, 1000)
 

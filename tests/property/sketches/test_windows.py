@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gingham.algebra.sketches import plan_sharing
 from gingham.core.errors import AnswerError
-from gingham.finals.estimates import SketchTable, no_sketches, packed
+from gingham.estimates.algebra import plan_sharing
+from gingham.estimates.planning.sliced_sketches import SketchTable, no_sketches, packed
 from gingham.logical.window import Window
 
 PLAN = plan_sharing({"q": [("r", "a", "s", "a")]}, budget=6)

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gingham.datasets.windows import TEMPLATES, zipf_windows
 from gingham.optimizer.weave import METHODS, weave, weaveability
 from gingham.optimizer.weave.plan import window_classes
-from gingham.testing.windows import TEMPLATES, zipf_windows
 
 PERIOD = 720
 

@@ -1,7 +1,7 @@
 """A new query reads sketches that are kept for others, wherever its estimate stays right."""
 
-from gingham.algebra.sketches import JoinQuery, adopt, empty, plan_sharing, samples, sketch
-from gingham.testing.regions import workload
+from gingham.datasets.regions import workload
+from gingham.estimates.algebra import JoinQuery, adopt, empty, plan_sharing, samples, sketch
 
 PAIR = JoinQuery([("r", "a", "s", "a")], "pair")
 CHAIN = JoinQuery([("r", "a", "s", "a"), ("s", "b", "t", "b")], "chain")

@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
-from gingham.algebra.sketches import (
+from gingham.core.errors import GinghamError
+from gingham.datasets.regions import Table
+from gingham.estimates.algebra import (
     JoinQuery,
     empty,
     estimate,
@@ -12,10 +14,8 @@ from gingham.algebra.sketches import (
     samples,
     sketch,
 )
-from gingham.algebra.sketches.estimate import fewest
-from gingham.core.errors import GinghamError
-from gingham.testing.joins import join_size
-from gingham.testing.regions import Table
+from gingham.estimates.algebra.estimate import fewest
+from tests.oracle.joins import join_size
 
 A, B, C = "a", "b", "c"
 SHAPES = {

@@ -3,9 +3,9 @@
 import pytest
 
 from gingham.core.errors import QueryError
-from gingham.logical.join_aggregate import Relation
+from gingham.estimates.planning.join_aggregate import Relation
+from gingham.estimates.planning.parse_joins import parse_join_aggregate
 from gingham.logical.window import Window
-from gingham.sql.join_aggregates import parse_join_aggregate
 
 CATALOG = {
     "r": Relation("R", {"a": "int", "b": "int", "x": "int", "s": "struct<f:int>"}),

@@ -14,20 +14,22 @@ import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql.types import IntegerType, StructField, StructType, TimestampType
 
+from gingham.checkpoint.files import Files
 from gingham.core import names
 from gingham.core.errors import AnswerError
-from gingham.finals.estimates import no_sketches
-from gingham.plan.sketches import BoundJoin, Measure, SketchPlan
+from gingham.estimates import sketch_loop
+from gingham.estimates.planning.parse_joins import parse_join_aggregate
+from gingham.estimates.planning.sketch_plan import BoundJoin, Measure, SketchPlan
+from gingham.estimates.planning.sliced_sketches import no_sketches
+from gingham.estimates.sketch_log import SketchLog
+from gingham.estimates.sketch_loop import SketchLoop
+from gingham.estimates.sketch_session import SketchSession, relation_of
+from gingham.estimates.spark.sketch_pass import sketcher
 from gingham.plan.slices import Slices
-from gingham.runtime import delivery, sketch_loop
-from gingham.runtime.delivery import Delivery
-from gingham.runtime.files import Files
-from gingham.runtime.sinks import MemorySink
-from gingham.runtime.sketch_log import SketchLog
-from gingham.runtime.sketch_loop import SketchLoop
-from gingham.runtime.sketch_session import SketchSession, Source
-from gingham.spark.sketch_pass import sketcher
-from gingham.sql.join_aggregates import parse_join_aggregate
+from gingham.session.sources import RelationSource
+from gingham.sinks import delivery
+from gingham.sinks.delivery import Delivery
+from gingham.sinks.sinks import MemorySink
 
 SECOND = 1_000_000
 PAIRS = "SELECT count(*) FROM r, s WHERE r.k = s.k GROUP BY window(ts, '{}')"
@@ -54,7 +56,7 @@ class _Session(SketchSession):
     """Rows have one key, 1, and the measure v is 1; measures of w raise where rows are bad."""
 
     def bind(self, sql: str, name: str) -> BoundJoin:
-        catalog = {key: source.relation for key, source in self.sources().items()}
+        catalog = {key: relation_of(source) for key, source in self.sources().items()}
         query = parse_join_aggregate(sql, name, catalog)
         measures = {alias: Measure(sql) for alias, sql in query.measures.items()}
         fragile = any("w" in measure.sql for measure in measures.values())
@@ -104,7 +106,9 @@ class _Streams:
             ]
         )
         frame: Any = SimpleNamespace(schema=columns)
-        sources = {name: Source(name, frame, "ts", "0 seconds") for name in ("r", "s", "quiet")}
+        sources = {
+            name: RelationSource(name, frame, "ts", "0 seconds") for name in ("r", "s", "quiet")
+        }
         spark: Any = None
         self.session = _Session(spark, lambda: sources, 60, "average", 0, 0.95)
         self.batches = 0

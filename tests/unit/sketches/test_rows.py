@@ -5,8 +5,8 @@ import pickle
 import numpy as np
 import pytest
 
-from gingham.algebra.sketches import JoinQuery, empty, estimate, plan_sharing, sketch
 from gingham.core.errors import AnswerError, GinghamError
+from gingham.estimates.algebra import JoinQuery, empty, estimate, plan_sharing, sketch
 
 PLAN = plan_sharing({"q": [("r", "a", "s", "b")]}, budget=200)
 

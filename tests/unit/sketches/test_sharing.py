@@ -2,10 +2,10 @@
 
 import pytest
 
-from gingham.algebra.sketches import JoinQuery, estimate, plan_sharing, sketch
-from gingham.algebra.sketches.query import trees
 from gingham.core.errors import QueryError
-from gingham.testing.regions import workload
+from gingham.datasets.regions import workload
+from gingham.estimates.algebra import JoinQuery, estimate, plan_sharing, sketch
+from gingham.estimates.algebra.join_query import trees
 
 
 @pytest.mark.parametrize("metric", ["average", "maximum"])

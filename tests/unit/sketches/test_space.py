@@ -6,10 +6,10 @@ import random
 
 import pytest
 
-from gingham.algebra.sketches import allocate
-from gingham.algebra.sketches.space import components, least_error
 from gingham.core.errors import GinghamError
-from gingham.testing.convex import convex_optimum, random_graph
+from gingham.estimates.algebra import allocate
+from gingham.estimates.algebra.space import components, least_error
+from tests.oracle.convex import convex_optimum, random_graph
 
 # Example 6 of Dobra et al.
 USES = {"q1": ["v1", "v2", "v4"], "q2": ["v2", "v3"], "q3": ["v4", "v5"]}

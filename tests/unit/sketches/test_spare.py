@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from gingham.estimates.planning.join_aggregate import JoinAggregate
+from gingham.estimates.planning.share_sketches import share_sketches
+from gingham.estimates.planning.sketch_plan import BoundJoin, Measure, SketchPlan
+from gingham.estimates.planning.spare_sketches import without
 from gingham.logical.domain import INTEGER
-from gingham.logical.join_aggregate import JoinAggregate
 from gingham.logical.predicate import Attribute, Predicate, Span, whole
-from gingham.optimizer.share_sketches import share_sketches
-from gingham.optimizer.spare_sketches import without
 from gingham.plan.bound import Condition
-from gingham.plan.sketches import BoundJoin, Measure, SketchPlan
 
 LARGE = Span(Attribute("x", INTEGER), low=5)
 FRAGILE = whole("f(y)")

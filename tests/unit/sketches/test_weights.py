@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from gingham.algebra.sketches import (
+from gingham.core.errors import GinghamError
+from gingham.estimates.algebra import (
     Histogram,
     JoinQuery,
     histogram_weights,
@@ -12,7 +13,6 @@ from gingham.algebra.sketches import (
     sketch,
     sketch_weights,
 )
-from gingham.core.errors import GinghamError
 
 QUERIES = {"easy": [("r", "a", "s", "a")], "hard": [("r", "a", "s", "a"), ("s", "b", "t", "b")]}
 

@@ -7,8 +7,8 @@ import pytest
 from gingham.algebra.edges import METHODS, edge_rate, normalized
 from gingham.algebra.edges.primes import factorized
 from gingham.core.errors import BudgetError, QueryError
+from gingham.datasets.windows import primes_up_to, stock_windows
 from gingham.optimizer.weave.plan import window_classes
-from gingham.testing.windows import primes_up_to, stock_windows
 
 # F1, Examples 2 and 4, and Weave Share, Example 2: classes, edges, composite slide.
 EXAMPLES = [

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
+
+from gingham.core.arrays import Floats, Ints
 
 Ball = tuple[int, int]  # (exponent e, residue modulo prime ** e)
 
@@ -22,7 +23,7 @@ class Atoms:
 
     owners: tuple[int, ...]  # the ball of each atom
     spans: dict[int, slice]  # the atoms inside each ball
-    weights: npt.NDArray[np.float64]  # probabilities; they sum to one
+    weights: Floats  # probabilities; they sum to one
 
     def __len__(self) -> int:
         return len(self.owners)
@@ -96,7 +97,7 @@ class Balls:
         }
         return Atoms(owners, spans, np.array([left[i] / total for i in owners]))
 
-    def coarsened(self, fine: int, coarse: int) -> npt.NDArray[np.int64]:
+    def coarsened(self, fine: int, coarse: int) -> Ints:
         """For each atom of the fine balls the atom of the coarse ones that it lies in."""
         target = self.atoms(coarse)
         where = {owner: i for i, owner in enumerate(target.owners)}

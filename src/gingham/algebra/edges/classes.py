@@ -6,10 +6,10 @@ import math
 from collections.abc import Iterable
 
 import numpy as np
-import numpy.typing as npt
+
+from gingham.core.arrays import Ints
 
 ResidueClass = tuple[int, int]  # (slide, residue), 0 <= residue < slide
-Numbers = npt.NDArray[np.int64]
 
 
 def normalized(classes: Iterable[ResidueClass]) -> tuple[ResidueClass, ...]:
@@ -50,12 +50,12 @@ def normalized(classes: Iterable[ResidueClass]) -> tuple[ResidueClass, ...]:
 _FEW_MULTIPLES = 64
 
 
-def _divisors(slides: Numbers) -> tuple[Numbers, Numbers]:
+def _divisors(slides: Ints) -> tuple[Ints, Ints]:
     """All pairs of places of which the first slide properly divides the second."""
-    coarse: list[Numbers] = []
-    fine: list[Numbers] = []
+    coarse: list[Ints] = []
+    fine: list[Ints] = []
 
-    def found(divisors: Numbers, multiples: Numbers) -> None:
+    def found(divisors: Ints, multiples: Ints) -> None:
         places = np.minimum(np.searchsorted(slides, multiples), len(slides) - 1)
         hit = slides[places] == multiples
         coarse.append(np.broadcast_to(divisors, hit.shape)[hit])
@@ -98,7 +98,7 @@ def pane_length(classes: Iterable[ResidueClass]) -> int:
     return math.gcd(*(slide for slide, _ in classes), *(residue - first for _, residue in classes))
 
 
-def edges_between(classes: Iterable[ResidueClass], start: int, stop: int) -> Numbers:
+def edges_between(classes: Iterable[ResidueClass], start: int, stop: int) -> Ints:
     """All edges e with start <= e < stop, sorted.
 
     >>> edges_between([(6, 0), (4, 1)], 0, 12).tolist()

@@ -13,12 +13,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from gingham.algebra.edges.balls import Balls
 from gingham.algebra.edges.classes import ResidueClass
 from gingham.algebra.edges.primes import factorized
 from gingham.algebra.edges.rate import EdgeRate
+from gingham.core.arrays import Floats
 from gingham.core.errors import BudgetError
 
 MOST_CELLS = 20_000_000
@@ -39,7 +39,7 @@ class _Message:
     """The probability that eliminated primes allow, given atoms of the others, in scope order."""
 
     scope: Scope
-    table: npt.NDArray[np.float64]
+    table: Floats
 
 
 def eliminate(classes: Sequence[ResidueClass], most: int = MOST_CELLS) -> EdgeRate:
@@ -119,7 +119,7 @@ def _size(scope: Scope) -> int:
 
 def _table(
     prime: int, scope: Scope, factors: Iterable[_Clause | _Message], balls: dict[int, Balls]
-) -> tuple[npt.NDArray[np.float64], int]:
+) -> tuple[Floats, int]:
     """Multiply all factors over the atoms of the scope, and sum the last axis out."""
     atoms = {p: balls[p].atoms(bits) for p, bits in scope.items()}
     table = np.ones([len(found) for found in atoms.values()])

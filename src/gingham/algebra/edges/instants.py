@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
+
+from gingham.core.arrays import Ints
 
 _BITS = 30
 _SMALL = 1 << 31  # products of a part with a remainder below this fit into 63 bits
@@ -24,7 +25,7 @@ class Instants:
         parts = digits // _BITS + 3
         self._parts = np.random.default_rng(seed).integers(0, 1 << _BITS, (parts, count))
 
-    def modulo(self, slide: int) -> npt.NDArray[np.int64]:
+    def modulo(self, slide: int) -> Ints:
         """What is left of each instant modulo a slide."""
         powers = [pow(2, _BITS * i, slide) for i in range(len(self._parts))]
         if slide < _SMALL:

@@ -14,7 +14,7 @@ from itertools import product
 
 import numpy as np
 
-from gingham.algebra.fragments.operation import Bits
+from gingham.core.arrays import Bools
 
 
 class Preference(StrEnum):
@@ -56,7 +56,7 @@ STRATEGIES = {
 }
 
 
-def basic_composition(matrix: Bits, strategy: Strategy) -> Bits:
+def basic_composition(matrix: Bools, strategy: Strategy) -> Bools:
     """Start from a row for each query; compose until nothing can be composed any more."""
     search = _Search(matrix)
     for column in range(matrix.shape[1]):
@@ -65,7 +65,7 @@ def basic_composition(matrix: Bits, strategy: Strategy) -> Bits:
     return search.basis()
 
 
-def add_composition(matrix: Bits, strategy: Strategy) -> Bits:
+def add_composition(matrix: Bools, strategy: Strategy) -> Bools:
     """Add one query after the other, and compose its row with those that are there.
 
     At most one row can become superfluous by a new one, so that a collapse ends the search.
@@ -80,7 +80,7 @@ def add_composition(matrix: Bits, strategy: Strategy) -> Bits:
 class _Search:
     """A basis under construction; its rows are named by the query that they began with."""
 
-    def __init__(self, matrix: Bits) -> None:
+    def __init__(self, matrix: Bools) -> None:
         self._width = matrix.shape[1]
         self._fragments = [_bits(column) for column in matrix.T]
         self.rows: dict[int, int] = {}  # as sets of columns
@@ -94,7 +94,7 @@ class _Search:
         self._inside[column] = self._fragments[column]
         self._refresh(1 << column)
 
-    def basis(self) -> Bits:
+    def basis(self) -> Bools:
         places = np.arange(self._width)
         found = [[row >> int(place) & 1 for place in places] for row in self.rows.values()]
         return np.array(found, dtype=bool).reshape(len(found), self._width)
@@ -223,7 +223,7 @@ class _Search:
             self._critical[row] = missed & self._inside[row]
 
 
-def _bits(flags: Bits) -> int:
+def _bits(flags: Bools) -> int:
     return int.from_bytes(np.packbits(flags, bitorder="little").tobytes(), "little")
 
 

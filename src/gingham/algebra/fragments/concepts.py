@@ -6,10 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from gingham.algebra.fragments.irreducible import Ones
-from gingham.algebra.fragments.operation import Bits
+from gingham.core.arrays import Bools, Float32s, Ints
 
 # Growth goes on while the next column meets this many standard deviations more rows than by chance.
 _SURPRISE = 1.5
@@ -20,13 +18,13 @@ _STEPS = 40
 class Concepts:
     """Many concepts: a row of `rows` and of `columns` for each."""
 
-    rows: Bits
-    columns: Bits
+    rows: Bools
+    columns: Bools
 
     def __len__(self) -> int:
         return len(self.rows)
 
-    def __getitem__(self, index: npt.NDArray[np.int64]) -> Concepts:
+    def __getitem__(self, index: Ints) -> Concepts:
         return Concepts(self.rows[index], self.columns[index])
 
     def joined(self, other: Concepts) -> Concepts:
@@ -36,13 +34,13 @@ class Concepts:
         return Concepts(np.concatenate([self.rows, other.rows])[first], columns[first])
 
 
-def closed(columns: Bits, ones: Ones) -> Concepts:
+def closed(columns: Bools, ones: Float32s) -> Concepts:
     """The concepts of sets of columns: all rows that have them, and all that these rows share."""
     rows = _containing(columns, ones.T)
     return Concepts(rows, _containing(rows, ones))
 
 
-def stars(ones: Ones) -> Concepts:
+def stars(ones: Float32s) -> Concepts:
     """A concept for each row, or for each column, whichever are fewer."""
     count, width = ones.shape
     if width <= count:
@@ -50,7 +48,7 @@ def stars(ones: Ones) -> Concepts:
     return closed(ones > 0, ones)
 
 
-def pool(ones: Ones) -> Concepts:
+def pool(ones: Float32s) -> Concepts:
     """Concepts that are larger than chance explains, grown from columns and from rows."""
     by_columns = closed(_grown(ones), ones)
     across = np.ascontiguousarray(ones.T)
@@ -59,7 +57,7 @@ def pool(ones: Ones) -> Concepts:
     return found[np.flatnonzero(found.columns.any(axis=1) & found.rows.any(axis=1))]
 
 
-def surprise(concepts: Concepts, ones: Ones) -> npt.NDArray[np.float32]:
+def surprise(concepts: Concepts, ones: Float32s) -> Float32s:
     """How unlikely it is by chance that so many columns are one in all rows of each concept.
 
     The divergence of their share from what the density of the rows lets expect.
@@ -71,7 +69,7 @@ def surprise(concepts: Concepts, ones: Ones) -> npt.NDArray[np.float32]:
     return np.where(share > chance, more, 0).astype(np.float32)
 
 
-def most_constrained_first(ones: Ones, needed: Bits) -> Concepts:
+def most_constrained_first(ones: Float32s, needed: Bools) -> Concepts:
     """Cover the needed ones, each time from the open one that shares a biclique with fewest."""
     still = needed.astype(np.float32)
     company = ones @ still.T @ ones
@@ -92,7 +90,7 @@ def together(parts: Sequence[Concepts]) -> Concepts:
     return Concepts(rows, np.concatenate([part.columns for part in parts]))
 
 
-def grown_on(ones: Ones, weight: Ones, row: int, column: int) -> Concepts:
+def grown_on(ones: Float32s, weight: Float32s, row: int, column: int) -> Concepts:
     """A concept with the given one that covers much weight, found by restricting step by step."""
     rows, columns = np.flatnonzero(ones[:, column]), np.flatnonzero(ones[row])
     here = ones[np.ix_(rows, columns)]
@@ -107,7 +105,7 @@ def grown_on(ones: Ones, weight: Ones, row: int, column: int) -> Concepts:
     return closed(chosen, ones)
 
 
-def _climb(ones: Ones, weight: Ones) -> tuple[Bits, float]:
+def _climb(ones: Float32s, weight: Float32s) -> tuple[Bools, float]:
     """Columns that all remaining rows share; rows go as long as the weight inside increases."""
     shared = np.asarray(ones.all(axis=0), dtype=bool)
     best = float(weight[:, shared].sum())
@@ -123,14 +121,14 @@ def _climb(ones: Ones, weight: Ones) -> tuple[Bits, float]:
     return shared, best
 
 
-def _grown(ones: Ones) -> Bits:
+def _grown(ones: Float32s) -> Bools:
     """Sets of columns, grown from single columns and from pairs that are zero together often."""
     count, width = ones.shape
     share = ones.mean(axis=0)
     spread = np.sqrt(share * (1 - share)) + 1e-6
     first, second = _pairs(ones, 16 * max(count, width))
     rows = np.concatenate([ones.T, (ones[:, first] * ones[:, second]).T])
-    found: list[Bits] = []
+    found: list[Bools] = []
     for _ in range(_STEPS):
         rows = rows[rows.any(axis=1)]
         rows = rows[_distinct(rows > 0)]
@@ -149,7 +147,7 @@ def _grown(ones: Ones) -> Bits:
     return np.concatenate(found) if found else np.zeros((0, width), dtype=bool)
 
 
-def _pairs(ones: Ones, most: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def _pairs(ones: Float32s, most: int) -> tuple[Ints, Ints]:
     """The pairs of columns that are zero together most above chance."""
     zeros = 1 - ones
     share = zeros.mean(axis=0)
@@ -161,13 +159,13 @@ def _pairs(ones: Ones, most: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np
     return first[strongest], second[strongest]
 
 
-def _containing(sets: Bits, ones: npt.NDArray[np.float32]) -> Bits:
+def _containing(sets: Bools, ones: Float32s) -> Bools:
     """For each set of rows, the columns that are one in all of them."""
     members = sets.astype(np.float32)
     return members @ ones >= members.sum(axis=1, keepdims=True) - 0.5
 
 
-def _distinct(rows: Bits) -> npt.NDArray[np.int64]:
+def _distinct(rows: Bools) -> Ints:
     packed = np.ascontiguousarray(np.packbits(rows, axis=1))
     keys = packed.view(np.dtype((np.void, packed.shape[1]))).ravel()
     return np.sort(np.unique(keys, return_index=True)[1])

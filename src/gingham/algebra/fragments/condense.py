@@ -3,36 +3,32 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from gingham.algebra.fragments.operation import Array, Bits
-
-Index = npt.NDArray[np.int64]
+from gingham.core.arrays import Array, Bools, Ints
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Condensed:
     """The distinct rows and columns of a matrix that are not all zero, and where they stand."""
 
-    matrix: Bits
-    rows: Index  # where each row was first
-    columns: Index
-    row_of: Index  # for each row there was: the row here, or -1 if it was all zero
-    column_of: Index
+    matrix: Bools
+    rows: Ints  # where each row was first
+    columns: Ints
+    row_of: Ints  # for each row there was: the row here, or -1 if it was all zero
+    column_of: Ints
 
-    def expand_rows(self, rows: npt.NDArray[Any]) -> Array:
+    def expand_rows(self, rows: Array) -> Array:
         """A row for each row that there was."""
         return _expand(rows, self.row_of)
 
-    def expand_columns(self, columns: npt.NDArray[Any]) -> Array:
+    def expand_columns(self, columns: Array) -> Array:
         """A column for each column that there was."""
         return _expand(columns.T, self.column_of).T
 
 
-def condense(matrix: Bits) -> Condensed:
+def condense(matrix: Bools) -> Condensed:
     """Keep one of each.
 
     >>> condense(np.array([[1, 0, 1], [0, 0, 0], [1, 0, 1]], dtype=bool)).matrix.tolist()
@@ -43,7 +39,7 @@ def condense(matrix: Bits) -> Condensed:
     return Condensed(matrix[np.ix_(rows, columns)], rows, columns, row_of, column_of)
 
 
-def row_keys(rows: Bits) -> list[bytes]:
+def row_keys(rows: Bools) -> list[bytes]:
     """Equal bytes for equal rows."""
     packed = np.ascontiguousarray(np.packbits(rows, axis=1))
     if not packed.size:
@@ -51,7 +47,7 @@ def row_keys(rows: Bits) -> list[bytes]:
     return packed.view(f"V{packed.shape[1]}").ravel().tolist()
 
 
-def _distinct(rows: Bits) -> tuple[Index, Index]:
+def _distinct(rows: Bools) -> tuple[Ints, Ints]:
     """Where each distinct row was first, and for each row which of these it is."""
     numbers: dict[bytes, int] = {bytes(-(-rows.shape[1] // 8)): -1}
     number_of = np.array(
@@ -62,7 +58,7 @@ def _distinct(rows: Bits) -> tuple[Index, Index]:
     return np.flatnonzero(largest[1:] > largest[:-1]), number_of[1:]
 
 
-def _expand(rows: npt.NDArray[Any], number: Index) -> Array:
+def _expand(rows: Array, number: Ints) -> Array:
     expanded = np.zeros((len(number), rows.shape[1]), dtype=rows.dtype)
     present = number >= 0
     expanded[present] = rows[number[present]]

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
-import numpy.typing as npt
 
-from gingham.algebra.fragments.condense import Index
-from gingham.algebra.fragments.operation import Bits
+from gingham.core.arrays import Bools, Float32s, Ints
 
 # What is worth nothing is still chosen when it covers what nothing else does.
 _TINY = 1e-6
@@ -22,7 +20,7 @@ class Cover:
     on every machine.
     """
 
-    def __init__(self, members: Bits, spare: int = 0) -> None:
+    def __init__(self, members: Bools, spare: int = 0) -> None:
         count, width = members.shape
         self._covers = np.zeros((count, width + spare), dtype=np.uint8)  # entries x sets
         self._covers[:, :width] = members
@@ -36,16 +34,16 @@ class Cover:
         self.work = 0
 
     @property
-    def chosen(self) -> Index:
+    def chosen(self) -> Ints:
         return np.flatnonzero(self._chosen)
 
     @property
-    def open(self) -> Index:
+    def open(self) -> Ints:
         """The entries that no chosen set covers."""
         return np.flatnonzero(self._times == 0)
 
     @property
-    def weight(self) -> npt.NDArray[np.float32]:
+    def weight(self) -> Float32s:
         return self._weight
 
     @property
@@ -53,7 +51,7 @@ class Cover:
         """Whether no further set can be admitted."""
         return self._count == self._covers.shape[1]
 
-    def greedy(self, worth: npt.NDArray[np.float32] | None = None) -> None:
+    def greedy(self, worth: Float32s | None = None) -> None:
         """Choose what covers most that is open, then drop what has become superfluous.
 
         If sets have a worth: the one with most of its worth still open.
@@ -84,7 +82,7 @@ class Cover:
             self.drop(int(chosen[self._loss[chosen].argmin()]))
             chosen = self.chosen
 
-    def admit(self, members: Bits) -> int:
+    def admit(self, members: Bools) -> int:
         """One more set to choose from."""
         new = self._count
         self._count += 1
@@ -140,7 +138,7 @@ class Cover:
         self._gain += self._covers[entries].sum(axis=0, dtype=np.float32)
         self.work += len(entries) * self._covers.shape[1]
 
-    def _weigh(self, entries: Index) -> npt.NDArray[np.float32]:
+    def _weigh(self, entries: Ints) -> Float32s:
         """For each set, the weight of those of the entries that it covers."""
         self.work += (len(entries) + 1) * self._covers.shape[1]
         return self._weight[entries] @ self._covers[entries].astype(np.float32)

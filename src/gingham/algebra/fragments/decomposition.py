@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from gingham.algebra.fragments.operation import ADD, MAXIMUM, Array, Bits, Operation, operation_of
+from gingham.algebra.fragments.operation import ADD, MAXIMUM, Operation, operation_of
+from gingham.core.arrays import Array, Bools
 from gingham.core.errors import FragmentError
 
 Merge = Operation | np.ufunc | Callable[[Any, Any], Any]
@@ -29,7 +30,7 @@ class Decomposition(ABC):
     """How partials of fragments become records, and records the answers of queries."""
 
     method: str
-    fragments: Bits  # fragments x queries
+    fragments: Bools  # fragments x queries
     notices: tuple[str, ...]
 
     @property
@@ -79,8 +80,8 @@ class Covering(Decomposition):
     """Records merge whole partials: overlapping if a merge may see them twice, else disjoint."""
 
     idempotent: bool
-    reducer: Bits  # fragments x records
-    rebuilder: Bits  # records x queries
+    reducer: Bools  # fragments x records
+    rebuilder: Bools  # records x queries
 
     @property
     def kind(self) -> str:
@@ -119,7 +120,7 @@ class Covering(Decomposition):
 
 
 def alone(
-    fragments: Bits, method: str, *, idempotent: bool, notices: tuple[str, ...] = ()
+    fragments: Bools, method: str, *, idempotent: bool, notices: tuple[str, ...] = ()
 ) -> Covering:
     """No sharing: one record for each query."""
     own = np.eye(fragments.shape[1], dtype=bool)

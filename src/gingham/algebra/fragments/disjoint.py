@@ -7,19 +7,16 @@ of disjoint sets of fragments. Either way a set is taken out of every set that c
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-from gingham.algebra.fragments.condense import Index
-from gingham.algebra.fragments.operation import Bits
+from gingham.core.arrays import Bools, Ints, Words
 
-Parts = tuple[Bits, Bits]
-Words = npt.NDArray[np.uint64]
+Parts = tuple[Bools, Bools]
 
 # Rows start as one part per fragment: with so many more fragments than queries they stay too many.
 _TOO_LONG = 4
 
 
-def basic_decomposition(matrix: Bits) -> Parts:
+def basic_decomposition(matrix: Bools) -> Parts:
     """The paper's: take rows out of rows, in their order, until no row contains another.
 
     Which basis rows make up each row, and the basis rows; there may be more of these than queries.
@@ -27,7 +24,7 @@ def basic_decomposition(matrix: Bits) -> Parts:
     return _parts(matrix, np.arange(len(matrix)), largest_first=False)
 
 
-def disjoint_parts(matrix: Bits) -> Parts:
+def disjoint_parts(matrix: Bools) -> Parts:
     """The smallest of several such bases, of rows and of queries; never more than queries.
 
     From the queries' side no sharing is where it begins, and a query that is a disjoint union of
@@ -40,12 +37,12 @@ def disjoint_parts(matrix: Bits) -> Parts:
     return min(found, key=lambda parts: parts[0].shape[1])
 
 
-def _both_orders(matrix: Bits) -> list[Parts]:
+def _both_orders(matrix: Bools) -> list[Parts]:
     by_size = np.argsort(matrix.sum(axis=1), kind="stable")
     return [_parts(matrix, by_size, largest_first=True), basic_decomposition(matrix)]
 
 
-def _parts(matrix: Bits, order: Index, *, largest_first: bool) -> Parts:
+def _parts(matrix: Bools, order: Ints, *, largest_first: bool) -> Parts:
     """Take rows out of rows until none contains another; remember which parts make up each row.
 
     The others are tried in order, or the largest that fits first.
@@ -72,7 +69,7 @@ def _parts(matrix: Bits, order: Index, *, largest_first: bool) -> Parts:
     return parts, bits.astype(bool)
 
 
-def _words(rows: Bits) -> Words:
+def _words(rows: Bools) -> Words:
     packed = np.packbits(rows, axis=1)
     padded = np.zeros((len(rows), -(-packed.shape[1] // 8) * 8), dtype=np.uint8)
     padded[:, : packed.shape[1]] = packed

@@ -13,15 +13,13 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 import numpy as np
-import numpy.typing as npt
 
 from gingham.algebra.fragments import modular
-from gingham.algebra.fragments.condense import Index, condense
+from gingham.algebra.fragments.condense import condense
 from gingham.algebra.fragments.decomposition import Decomposition, Merge, add_only, finite
-from gingham.algebra.fragments.modular import Residues
 from gingham.algebra.fragments.numbers import decimals, fitted, integers, largest, times
-from gingham.algebra.fragments.operation import Array, Bits
 from gingham.algebra.fragments.rank import combine, independent
+from gingham.core.arrays import Array, Bools, Floats, Ints
 from gingham.core.errors import FragmentError
 
 
@@ -29,11 +27,11 @@ from gingham.core.errors import FragmentError
 class Exact(Decomposition):
     """Records are answers of the queries in `basis`; `coefficients` combine them to all others."""
 
-    basis: Index
-    coefficients: npt.NDArray[np.float64]  # records x queries
+    basis: Ints
+    coefficients: Floats  # records x queries
     integral: bool  # are the coefficients exact, being integers?
-    pivots: Bits  # as many fragments as records that tell the basis apart
-    _residues: dict[int, Residues] = field(default_factory=dict[int, Residues], repr=False)
+    pivots: Bools  # as many fragments as records that tell the basis apart
+    _residues: dict[int, Floats] = field(default_factory=dict[int, Floats], repr=False)
 
     @property
     def kind(self) -> str:
@@ -104,14 +102,14 @@ class Exact(Decomposition):
     def _primes(self) -> Iterator[int]:
         return (prime for prime in modular.primes() if len(self._modulo(prime)) == self.size)
 
-    def _modulo(self, prime: int) -> Residues:
+    def _modulo(self, prime: int) -> Floats:
         """The coefficients modulo a prime; fewer rows if the prime divides a denominator."""
         if prime not in self._residues:
             self._residues[prime] = combine(self.pivots, self.basis, prime)
         return self._residues[prime]
 
 
-def exact(fragments: Bits, prefer: Index | None = None) -> Exact:
+def exact(fragments: Bools, prefer: Ints | None = None) -> Exact:
     """As many records as the rank of F; queries that are preferred become records if they can.
 
     >>> F = np.array([[1, 1, 0, 1], [0, 1, 1, 1], [1, 0, 1, 1]], dtype=bool)

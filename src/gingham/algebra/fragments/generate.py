@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-from gingham.algebra.fragments.operation import Bits
+from gingham.core.arrays import Bools, Ints
 from gingham.core.errors import FragmentError
 
 # How often a random row or column may turn out to be one that is there already.
@@ -24,7 +23,7 @@ def generate(
     hidden: str | bool | None = None,  # noqa: FBT001  (True is what "hidden" asks for first)
     seed: int = 0,
     unions: tuple[int, int] | None = None,
-) -> Bits:
+) -> Bools:
     """A fragment matrix that `planted_size` records can answer.
 
     Base queries overlap at random, each fragment being a random set of them; for kinds other than
@@ -102,7 +101,7 @@ def _apart(
 
 def _bases(
     fragments: int, overlapping: int, apart: int, hidden: str, rng: np.random.Generator
-) -> Bits:
+) -> Bools:
     """Which fragment satisfies which base query: fragments x bases, all rows different."""
     bases = np.zeros((fragments, overlapping + apart), dtype=bool)
     bases[np.arange(apart), overlapping + np.arange(apart)] = True
@@ -125,13 +124,13 @@ def _bases(
 
 
 def _unions(
-    bases: Bits,
+    bases: Bools,
     chosen: list[frozenset[int]],
     queries: int,
     lengths: tuple[int, int],
     apart: int | None,
     rng: np.random.Generator,
-) -> Bits:
+) -> Bools:
     """A column for each chosen set of bases and for random ones, different as far as possible."""
     size = bases.shape[1]
     columns = [bases[:, sorted(union)].any(axis=1) for union in chosen]
@@ -150,16 +149,12 @@ def _unions(
     return np.array(columns[:queries]).T
 
 
-def _overlapping(
-    size: int, lengths: tuple[int, int], rng: np.random.Generator
-) -> npt.NDArray[np.int64]:
+def _overlapping(size: int, lengths: tuple[int, int], rng: np.random.Generator) -> Ints:
     low, high = min(lengths[0], size), min(lengths[1], size)
     return rng.choice(size, int(rng.integers(low, high + 1)), replace=False)
 
 
-def _disjoint(
-    size: int, apart: int, lengths: tuple[int, int], rng: np.random.Generator
-) -> npt.NDArray[np.int64]:
+def _disjoint(size: int, apart: int, lengths: tuple[int, int], rng: np.random.Generator) -> Ints:
     """Some of the bases that stand apart, and at most one of the others."""
     overlapping = size - apart
     one = int(rng.integers(0, overlapping + 1))

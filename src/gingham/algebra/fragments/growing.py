@@ -8,16 +8,15 @@ what is reduced after it. `generation` counts the changes for which that does no
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
-import numpy.typing as npt
 
-from gingham.algebra.fragments.condense import Index, row_keys
+from gingham.algebra.fragments.condense import row_keys
 from gingham.algebra.fragments.decomposition import Covering, Decomposition
 from gingham.algebra.fragments.exact import Exact, exact
 from gingham.algebra.fragments.methods import EFFORT, as_bits, decompose
-from gingham.algebra.fragments.operation import Bits
+from gingham.core.arrays import Array, Bools, Ints
 from gingham.core.errors import FragmentError
 
 # Beyond this many times the records of the last search it is worth searching again.
@@ -47,7 +46,7 @@ class Growing:
     def of(
         cls,
         queries: list[str] | tuple[str, ...],
-        rows: npt.NDArray[Any],
+        rows: Array,
         kind: str = "linear",
         method: str | None = None,
         *,
@@ -66,21 +65,21 @@ class Growing:
         return cls(tuple(queries), found, kind, method, seed, effort, found.size)
 
     @property
-    def rows(self) -> Bits:
+    def rows(self) -> Bools:
         """The fragment matrix."""
         return self.decomposition.fragments
 
-    def places(self, rows: npt.NDArray[Any]) -> Index:
+    def places(self, rows: Array) -> Ints:
         """The number of each row in the matrix, or -1: such a fragment is sent as it is."""
         known = {key: place for place, key in enumerate(row_keys(self.rows))}
         return np.array([known.get(key, -1) for key in row_keys(as_bits(rows))], dtype=np.int64)
 
-    def meet(self, rows: npt.NDArray[Any]) -> Growing:
+    def meet(self, rows: Array) -> Growing:
         """Add the rows that are not known; when all are, the same object."""
         new = _union(as_bits(rows)[self.places(rows) < 0])
         return self._with_rows(new) if len(new) else self
 
-    def join(self, query: str, without: Bits, within: Bits) -> Growing:
+    def join(self, query: str, without: Bools, within: Bools) -> Growing:
         """Add a query; each row was met outside of it, within it, or both.
 
         A row met in both ways stands in its old place without the query, and once more at the end.
@@ -137,7 +136,7 @@ class Growing:
             self, decomposition=found, searched=found.size, generation=self.generation + 1
         )
 
-    def _with_rows(self, new: Bits) -> Growing:
+    def _with_rows(self, new: Bools) -> Growing:
         matrix = np.concatenate([self.rows, new])
         old = self.decomposition
         if not isinstance(old, Covering):
@@ -155,7 +154,7 @@ class Growing:
         found = replace(old, fragments=matrix, reducer=members, rebuilder=rebuilder)
         return self._with(found, self.queries, self.generation)
 
-    def _solved_again(self, queries: tuple[str, ...], matrix: Bits) -> Growing:
+    def _solved_again(self, queries: tuple[str, ...], matrix: Bools) -> Growing:
         """Linear ones are quick to decompose anew; records that can stay do."""
         old = self.decomposition
         if not isinstance(old, Exact):
@@ -182,11 +181,11 @@ class Growing:
         return grown if found.size <= enough else grown.renewed()
 
 
-def _union(rows: Bits) -> Bits:
+def _union(rows: Bools) -> Bools:
     return rows[_first(rows)]
 
 
-def _first(rows: Bits) -> Index:
+def _first(rows: Bools) -> Ints:
     """The first of equal rows; all-zero rows as well, since a node may ask for their place."""
     seen: dict[bytes, int] = {}
     for place, key in enumerate(row_keys(rows)):
@@ -194,7 +193,7 @@ def _first(rows: Bits) -> Index:
     return np.array(list(seen.values()), dtype=np.int64)
 
 
-def _compose(target: Bits, sets: Bits, *, overlapping: bool) -> tuple[Bits, Bits]:
+def _compose(target: Bools, sets: Bools, *, overlapping: bool) -> tuple[Bools, Bools]:
     """Sets inside a target, the largest first, and what they leave of it."""
     chosen = np.zeros(len(sets), dtype=bool)
     rest = target.copy()

@@ -5,20 +5,17 @@ from __future__ import annotations
 from itertools import count
 
 import numpy as np
-import numpy.typing as npt
 
-from gingham.algebra.fragments.condense import Index
-from gingham.algebra.fragments.operation import Bits
+from gingham.core.arrays import Bools, Float32s, Ints
 
 # Zeros and ones as 32-bit floats: their products are exact below 2^24, and BLAS is fast.
-Ones = npt.NDArray[np.float32]
 
 # Standard deviations from which on a matrix is not random.
 _STRUCTURED = 5.0
 _ATTEMPTS = 8
 
 
-def irreducible(matrix: Bits) -> tuple[Index, Index]:
+def irreducible(matrix: Bools) -> tuple[Ints, Ints]:
     """The rows that are no OR of others, and the columns likewise, until none is left to drop.
 
     A basis for these is one for all: a dropped row contains the rows that it is the OR of, and so
@@ -35,13 +32,13 @@ def irreducible(matrix: Bits) -> tuple[Index, Index]:
     return sides[0], sides[1]
 
 
-def inside(rows: Ones) -> npt.NDArray[np.bool_]:
+def inside(rows: Float32s) -> Bools:
     """inside[a, b]: row a is a subset of row b."""
     common = rows @ rows.T
     return common == np.diagonal(common)[:, None]
 
 
-def essential(ones: Ones) -> Bits:
+def essential(ones: Float32s) -> Bools:
     """The ones that no other one implies.
 
     A maximal biclique that covers (a, b) also covers (i, j) if row a lies in row i and column b in
@@ -52,7 +49,7 @@ def essential(ones: Ones) -> Bits:
     return (ones > 0) & (implied_by < 1.5)
 
 
-def fooling(ones: Ones, needed: Bits, most: int, rng: np.random.Generator) -> int:
+def fooling(ones: Float32s, needed: Bools, most: int, rng: np.random.Generator) -> int:
     """A lower bound: ones of which no two fit into the same biclique, found greedily.
 
     Those with least company go first; some more attempts in slightly other orders.
@@ -69,7 +66,7 @@ def fooling(ones: Ones, needed: Bits, most: int, rng: np.random.Generator) -> in
     return best
 
 
-def _pairwise_apart(matrix: Bits, at_row: Index, at_column: Index) -> int:
+def _pairwise_apart(matrix: Bools, at_row: Ints, at_column: Ints) -> int:
     count = 0
     while len(at_row):
         together = matrix[at_row[0], at_column] & matrix[at_row, at_column[0]]
@@ -78,7 +75,7 @@ def _pairwise_apart(matrix: Bits, at_row: Index, at_column: Index) -> int:
     return count
 
 
-def looks_random(ones: Ones) -> bool:
+def looks_random(ones: Float32s) -> bool:
     """Whether columns meet each other as often as chance explains, and rows likewise.
 
     The squared deviations of all pairs add up to their number, give or take, if columns are
@@ -87,7 +84,7 @@ def looks_random(ones: Ones) -> bool:
     return _deviation(ones) < _STRUCTURED and _deviation(ones.T) < _STRUCTURED
 
 
-def _deviation(ones: Ones) -> float:
+def _deviation(ones: Float32s) -> float:
     """By how many standard deviations the pairs of columns deviate more than chance."""
     count, width = ones.shape
     share = ones.mean(axis=0)
@@ -98,7 +95,7 @@ def _deviation(ones: Ones) -> float:
     return (squares * (count - 1) / count - pairs) / np.sqrt(2 * pairs) if pairs else 0.0
 
 
-def _no_union(rows: Ones) -> Bits:
+def _no_union(rows: Float32s) -> Bools:
     """Which rows are not the OR of other rows inside them; of equal rows the first is kept."""
     common = rows @ rows.T
     sizes = np.diagonal(common)

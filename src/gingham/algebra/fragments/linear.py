@@ -10,25 +10,23 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from gingham.algebra.fragments.condense import condense
 from gingham.algebra.fragments.decomposition import Decomposition, Merge, add_only, finite
 from gingham.algebra.fragments.lapack import linalg
 from gingham.algebra.fragments.numbers import EXACT, integers, largest
-from gingham.algebra.fragments.operation import Array, Bits
+from gingham.core.arrays import Array, Bools, Floats
 from gingham.core.errors import FragmentError
 
-Matrix = npt.NDArray[np.float64]
-Factors = tuple[Matrix, Matrix]
+Factors = tuple[Floats, Floats]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Factored(Decomposition):
     """Records and answers are sums of doubles."""
 
-    reducer: Matrix  # fragments x records
-    rebuilder: Matrix  # records x queries
+    reducer: Floats  # fragments x records
+    rebuilder: Floats  # records x queries
 
     @property
     def kind(self) -> str:
@@ -66,7 +64,7 @@ class Factored(Decomposition):
         return values.astype(np.float64)
 
 
-def factored(fragments: Bits, method: str, factor: Callable[[Matrix], Factors]) -> Factored:
+def factored(fragments: Bools, method: str, factor: Callable[[Floats], Factors]) -> Factored:
     """Factor what is distinct in F."""
     condensed = condense(fragments)
     left, right = np.zeros((0, 0)), np.zeros((0, 0))
@@ -77,7 +75,7 @@ def factored(fragments: Bits, method: str, factor: Callable[[Matrix], Factors]) 
     )
 
 
-def lu(matrix: Matrix) -> Factors:
+def lu(matrix: Floats) -> Factors:
     """Gauss with partial pivoting: rows of the upper factor that are all zero are dropped.
 
     A column without a pivot still uses up a row, so that more rows than the rank are left.
@@ -88,7 +86,7 @@ def lu(matrix: Matrix) -> Factors:
     return lower[:, kept], upper[kept]
 
 
-def qr(matrix: Matrix) -> Factors:
+def qr(matrix: Floats) -> Factors:
     """Householder reflections with column pivoting: the diagonal falls to zero at the rank."""
     orthogonal, upper, order = linalg.qr(matrix, mode="economic", pivoting=True)
     diagonal = np.abs(np.diagonal(upper))
@@ -98,12 +96,12 @@ def qr(matrix: Matrix) -> Factors:
     return orthogonal[:, :rank], right
 
 
-def svd(matrix: Matrix) -> Factors:
+def svd(matrix: Floats) -> Factors:
     """Singular values, largest first: the rank is where they vanish."""
     left, values, right = linalg.svd(matrix, full_matrices=False)
     kept = values > _negligible(matrix, values[0])
     return left[:, kept] * values[kept], right[kept]
 
 
-def _negligible(matrix: Matrix, scale: float) -> float:
+def _negligible(matrix: Floats, scale: float) -> float:
     return max(matrix.shape) * float(np.finfo(np.float64).eps) * scale

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from gingham.algebra.fragments.concepts import Concepts, grown_on, together
-from gingham.algebra.fragments.condense import Index
 from gingham.algebra.fragments.cover import Cover
-from gingham.algebra.fragments.irreducible import Ones
+from gingham.core.arrays import Float32s, Ints
 
 # What a step costs beside what it touches, and growing a concept: in the unit of `Cover.work`.
 _STEP = 100_000
@@ -30,7 +29,7 @@ class LocalSearch:
     """A search for fewer concepts that still cover all entries."""
 
     def __init__(
-        self, ones: Ones, at_row: Index, at_column: Index, concepts: Concepts, cover: Cover
+        self, ones: Float32s, at_row: Ints, at_column: Ints, concepts: Concepts, cover: Cover
     ) -> None:
         self._ones, self._at_row, self._at_column = ones, at_row, at_column
         self._concepts, self._cover = concepts, cover

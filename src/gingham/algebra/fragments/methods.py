@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from gingham.algebra.fragments import linear
 from gingham.algebra.fragments.composition import (
@@ -18,12 +16,12 @@ from gingham.algebra.fragments.condense import Condensed, condense
 from gingham.algebra.fragments.decomposition import Covering, Decomposition
 from gingham.algebra.fragments.disjoint import Parts, basic_decomposition, disjoint_parts
 from gingham.algebra.fragments.exact import exact
-from gingham.algebra.fragments.operation import Bits
 from gingham.algebra.fragments.set_basis import set_basis
+from gingham.core.arrays import Array, Bools
 from gingham.core.errors import FragmentError
 
 _FACTORS = {"lu": linear.lu, "qr": linear.qr, "svd": linear.svd}
-_PARTS: dict[str, Callable[[Bits], Parts]] = {
+_PARTS: dict[str, Callable[[Bools], Parts]] = {
     "disjoint": disjoint_parts,
     "basic": basic_decomposition,
 }
@@ -43,7 +41,7 @@ EFFORT = 500
 
 
 def decompose(
-    fragments: npt.NDArray[Any],
+    fragments: Array,
     kind: str = "linear",
     method: str | None = None,
     *,
@@ -75,7 +73,7 @@ def decompose(
     return found
 
 
-def as_bits(fragments: npt.NDArray[Any]) -> Bits:
+def as_bits(fragments: Array) -> Bools:
     """Zeros and ones, a row per fragment and a column per query."""
     matrix = np.asarray(fragments)
     if matrix.ndim != 2:
@@ -114,7 +112,7 @@ def _known(kind: str, method: str | None) -> str:
 
 
 def _covering(
-    matrix: Bits, kind: str, method: str, seed: int, effort: int, seconds: float | None
+    matrix: Bools, kind: str, method: str, seed: int, effort: int, seconds: float | None
 ) -> Covering:
     """Decompose what is distinct; whenever that is smaller, do not share at all."""
     condensed = condense(matrix)
@@ -137,19 +135,19 @@ def _covering(
     return _expanded(matrix, condensed, kind, method, parts, basis, notices)
 
 
-def containing(matrix: Bits, basis: Bits) -> Bits:
+def containing(matrix: Bools, basis: Bools) -> Bools:
     """Which rows contain which basis rows."""
     missing = 1 - matrix.astype(np.float32)
     return missing @ basis.T.astype(np.float32) == 0
 
 
 def _expanded(
-    matrix: Bits,
+    matrix: Bools,
     condensed: Condensed,
     kind: str,
     method: str,
-    parts: Bits,
-    basis: Bits,
+    parts: Bools,
+    basis: Bools,
     notices: tuple[str, ...],
 ) -> Covering:
     return Covering(

@@ -1,6 +1,6 @@
 """Elimination modulo primes: exact, where elimination with doubles has to guess what is zero.
 
-Residues are kept as doubles: products of residues below 2^23, 64 of them added up, stay below
+Floats are kept as doubles: products of residues below 2^23, 64 of them added up, stay below
 2^53, so that BLAS multiplies them without rounding.
 """
 
@@ -9,13 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-Residues = npt.NDArray[np.float64]
-Index = npt.NDArray[np.int64]
+from gingham.core.arrays import Array, Floats, Ints
 
 _LARGEST = 1 << 23
 _PANEL = 64
@@ -28,16 +25,16 @@ class Echelon:
     With `rows` and `columns` the places of the pivots, matrix = matrix[:, columns] @ coefficients.
     """
 
-    rows: Index
-    columns: Index
-    coefficients: Residues  # pivots x columns
+    rows: Ints
+    columns: Ints
+    coefficients: Floats  # pivots x columns
 
     @property
     def rank(self) -> int:
         return len(self.columns)
 
 
-def echelon(matrix: npt.NDArray[Any], prime: int) -> Echelon:
+def echelon(matrix: Array, prime: int) -> Echelon:
     """Eliminate by Gauss and Jordan, a panel of columns at a time.
 
     >>> found = echelon(np.array([[1, 1, 0], [1, 1, 1], [0, 0, 1]]), 101)
@@ -67,7 +64,7 @@ def echelon(matrix: npt.NDArray[Any], prime: int) -> Echelon:
     return Echelon(rows, columns, work[rows])
 
 
-def product(left: npt.NDArray[Any], right: npt.NDArray[Any], prime: int) -> Residues:
+def product(left: Array, right: Array, prime: int) -> Floats:
     """The matrix product of residues, modulo the prime."""
     total = np.zeros((left.shape[0], right.shape[1]))
     for start in range(0, left.shape[1], _PANEL):
@@ -76,7 +73,7 @@ def product(left: npt.NDArray[Any], right: npt.NDArray[Any], prime: int) -> Resi
     return total
 
 
-def chinese(residues: Sequence[npt.NDArray[Any]], primes: Sequence[int]) -> npt.NDArray[Any]:
+def chinese(residues: Sequence[Array], primes: Sequence[int]) -> Array:
     """The integers of least size that have these residues, as Python integers.
 
     >>> chinese([np.array([98.0]), np.array([100.0])], [101, 103]).tolist()
@@ -106,11 +103,11 @@ def _primes() -> tuple[int, ...]:
     return tuple(int(low + place) for place in np.flatnonzero(~composite)[::-1])
 
 
-def _integers(residues: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def _integers(residues: Array) -> Array:
     return residues.astype(np.int64).astype(object)
 
 
-def _mod(values: Residues, prime: int) -> Residues:
+def _mod(values: Floats, prime: int) -> Floats:
     """Remainders, several times faster than `%`, which divides exactly."""
     values -= np.floor(values * (1 / prime)) * prime
     values[values < 0] += prime
@@ -118,7 +115,7 @@ def _mod(values: Residues, prime: int) -> Residues:
     return values
 
 
-def _pivots(panel: Residues, prime: int) -> tuple[Index, Index]:
+def _pivots(panel: Floats, prime: int) -> tuple[Ints, Ints]:
     """The places of pivots in a narrow matrix, in order of columns; it is overwritten."""
     order = np.arange(len(panel))
     columns: list[int] = []
@@ -142,7 +139,7 @@ def _pivots(panel: Residues, prime: int) -> tuple[Index, Index]:
     return order[: len(columns)], np.array(columns, dtype=np.int64)
 
 
-def _inverse(square: Residues, prime: int) -> Residues:
+def _inverse(square: Floats, prime: int) -> Floats:
     """The inverse of a small matrix that has one."""
     count = len(square)
     work = np.hstack([square, np.eye(count)])

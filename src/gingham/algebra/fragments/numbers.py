@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from gingham.algebra.fragments.operation import Array
+from gingham.core.arrays import Array
 from gingham.core.decimals import shifted
 from gingham.core.errors import FragmentError
 
@@ -54,7 +52,7 @@ def decimals(values: Array, places: int | None) -> Array:
     return np.array([*found, None], dtype=object)[:-1].reshape(values.shape)
 
 
-def times(matrix: npt.NDArray[Any], values: Array) -> Array:
+def times(matrix: Array, values: Array) -> Array:
     """The product of a matrix of small integers with integers of any size."""
     if not matrix.size or not values.size:
         return np.zeros((len(matrix), *values.shape[1:]), dtype=values.dtype)

@@ -8,10 +8,8 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
-import numpy.typing as npt
 
-Array = npt.NDArray[Any]
-Bits = npt.NDArray[np.bool_]
+from gingham.core.arrays import Array, Bools
 
 # No more merged values than this are gathered at once.
 _GATHERED = 1 << 22
@@ -38,7 +36,7 @@ class Operation:
     ufunc: np.ufunc | None = None
     empty: Callable[[np.dtype[Any]], Any] = lambda _: None
 
-    def merge(self, members: Bits, values: Array) -> Array:
+    def merge(self, members: Bools, values: Array) -> Array:
         """For each row of `members`, merge the values at its ones."""
         ufunc, empty = self.ufunc, None
         if values.dtype == object or ufunc is None:

@@ -8,16 +8,12 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 import numpy as np
-import numpy.typing as npt
 
 from gingham.algebra.fragments import modular
-from gingham.algebra.fragments.condense import Index
 from gingham.algebra.fragments.decomposition import CLOSE
 from gingham.algebra.fragments.lapack import linalg
-from gingham.algebra.fragments.modular import Residues, echelon
-from gingham.algebra.fragments.operation import Bits
-
-Matrix = npt.NDArray[np.float64]
+from gingham.algebra.fragments.modular import echelon
+from gingham.core.arrays import Bools, Floats, Ints
 
 # A larger coefficient costs doubles a digit: a basis without it is looked for.
 _STEEP = 4.0
@@ -29,14 +25,14 @@ _WITNESSES = 12
 class Basis:
     """Independent columns and rows that show it; matrix = matrix[:, columns] @ coefficients."""
 
-    rows: Index
-    columns: Index
-    coefficients: Matrix
+    rows: Ints
+    columns: Ints
+    coefficients: Floats
     integral: bool
     notices: tuple[str, ...] = ()
 
 
-def independent(matrix: Bits, prefer: Index) -> Basis:
+def independent(matrix: Bools, prefer: Ints) -> Basis:
     """A basis of the columns: first those that are preferred, then short ones.
 
     With short columns a union of disjoint queries is the sum of its parts, and seldom is a query
@@ -65,7 +61,7 @@ def independent(matrix: Bits, prefer: Index) -> Basis:
     raise AssertionError("some prime divides none of the minors")
 
 
-def combine(pivots: Bits, columns: Index, prime: int) -> Residues:
+def combine(pivots: Bools, columns: Ints, prime: int) -> Floats:
     """The coefficients modulo a prime, from rows that tell the columns apart.
 
     There are no rows if the prime divides a denominator.
@@ -79,12 +75,12 @@ def combine(pivots: Bits, columns: Index, prime: int) -> Residues:
     return coefficients if firsts else coefficients[:0]
 
 
-def _reproduces(matrix: Bits, columns: Index, lifted: Matrix, order: Index) -> bool:
+def _reproduces(matrix: Bools, columns: Ints, lifted: Floats, order: Ints) -> bool:
     exact = np.abs(lifted).sum(axis=0).max(initial=0) < 1 << 53
     return bool(exact and (matrix[:, columns] @ lifted == matrix[:, order]).all())
 
 
-def _fractions(matrix: Bits, rows: Index, columns: Index) -> Basis:
+def _fractions(matrix: Bools, rows: Ints, columns: Ints) -> Basis:
     """Coefficients as doubles, over a basis that keeps them small."""
     for candidate in _candidates(matrix, columns):
         chosen, coefficients = _flattened(matrix, candidate)
@@ -95,13 +91,13 @@ def _fractions(matrix: Bits, rows: Index, columns: Index) -> Basis:
     return Basis(rows, every, np.eye(len(every)), integral=True, notices=(why,))
 
 
-def _candidates(matrix: Bits, columns: Index) -> Iterator[Index]:
+def _candidates(matrix: Bools, columns: Ints) -> Iterator[Ints]:
     yield columns
     pivoted = linalg.qr(matrix.astype(np.float64), mode="r", pivoting=True)[1]
     yield np.sort(pivoted[: len(columns)])
 
 
-def _flattened(matrix: Bits, columns: Index) -> tuple[Index, Matrix]:
+def _flattened(matrix: Bools, columns: Ints) -> tuple[Ints, Floats]:
     """Exchange columns while a coefficient is steep; each exchange enlarges the basis' volume."""
     columns = columns.copy()
     coefficients = _least_squares(matrix, columns)
@@ -122,14 +118,14 @@ def _flattened(matrix: Bits, columns: Index) -> tuple[Index, Matrix]:
     return columns, coefficients
 
 
-def _least_squares(matrix: Bits, columns: Index) -> Matrix:
+def _least_squares(matrix: Bools, columns: Ints) -> Floats:
     orthogonal, triangular = np.linalg.qr(matrix[:, columns].astype(np.float64))
     if not np.diagonal(triangular).all():
         return np.full((len(columns), matrix.shape[1]), np.nan)
     return linalg.solve_triangular(triangular, orthogonal.T @ matrix, check_finite=False)
 
 
-def _witnesses(matrix: Bits, basis: Basis) -> tuple[bool, bool]:
+def _witnesses(matrix: Bools, basis: Basis) -> tuple[bool, bool]:
     """Whether primes agree that the columns suffice, and whether they are enough for a proof."""
     rank = len(basis.columns)
     if basis.integral or rank == min(matrix.shape):

@@ -21,15 +21,9 @@ from gingham.algebra.fragments.concepts import (
     together,
 )
 from gingham.algebra.fragments.cover import Cover
-from gingham.algebra.fragments.irreducible import (
-    Ones,
-    essential,
-    fooling,
-    irreducible,
-    looks_random,
-)
+from gingham.algebra.fragments.irreducible import essential, fooling, irreducible, looks_random
 from gingham.algebra.fragments.local_search import Budget, LocalSearch
-from gingham.algebra.fragments.operation import Bits
+from gingham.core.arrays import Bools, Float32s
 
 # What an effort of one may touch: about a millisecond's worth.
 _TOUCHED = 1_000_000
@@ -47,11 +41,11 @@ _STEPS = 20
 class SetBasis:
     """Basis rows, and what is known about their number."""
 
-    rows: Bits
+    rows: Bools
     notices: tuple[str, ...] = ()
 
 
-def set_basis(matrix: Bits, effort: int, seed: int, seconds: float | None = None) -> SetBasis:
+def set_basis(matrix: Bools, effort: int, seed: int, seconds: float | None = None) -> SetBasis:
     """Rows whose ORs give every row of the matrix; none of the matrix' rows may be all zero.
 
     1. Drop rows and columns that are ORs of others: a row or a column for each that is left is a
@@ -82,8 +76,8 @@ def set_basis(matrix: Bits, effort: int, seed: int, seconds: float | None = None
 
 
 def _search(
-    ones: Ones,
-    needed: Bits,
+    ones: Float32s,
+    needed: Bools,
     known: Concepts,
     least: int,
     effort: int,
@@ -120,14 +114,14 @@ def _search(
     return found, (bound + late,)
 
 
-def _pruned(members: Bits, chosen: range) -> list[int]:
+def _pruned(members: Bools, chosen: range) -> list[int]:
     """Of concepts that cover everything, those that are needed for it."""
     cover = Cover(members[:, chosen.start : chosen.stop])
     cover.start(range(len(chosen)))
     return [chosen[place] for place in cover.chosen.tolist()]
 
 
-def _composed(ones: Ones, strategy: str) -> Concepts:
+def _composed(ones: Float32s, strategy: str) -> Concepts:
     """The basis that Add Composition finds, made maximal."""
     found = closed(add_composition(ones > 0, STRATEGIES[strategy]), ones)
     return found[np.flatnonzero(found.rows.any(axis=1))]

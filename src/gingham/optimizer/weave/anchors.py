@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-from gingham.optimizer.weave.windows import EdgeSets
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+from gingham.core.arrays import Floats, Ints
+from gingham.optimizer.weave.edge_sets import EdgeSets
 
 _MOST_CELLS = 100_000_000
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-import numpy as np
-import numpy.typing as npt
+from gingham.core.arrays import Floats
 
-Floats = npt.NDArray[np.float64]
 Value = TypeVar("Value", float, Floats)
 
 

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from gingham.algebra.edges import ResidueClass
 from gingham.algebra.edges.terms import intersection
+from gingham.core.arrays import Floats, Ints
 from gingham.core.errors import BudgetError
+from gingham.optimizer.weave.edge_sets import EdgeSets
 from gingham.optimizer.weave.problem import Partition, Problem, of_set_trees
-from gingham.optimizer.weave.windows import EdgeSets
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 MOST_SETS = 16
 

@@ -6,19 +6,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from gingham.algebra.edges import EdgeRate, ResidueClass, edge_rate
+from gingham.core.arrays import Floats, Ints
 from gingham.core.errors import QueryError
 from gingham.core.time import SECOND
 from gingham.logical.window import Window
+from gingham.optimizer.weave.edge_sets import AnyWindow, read_windows
 from gingham.optimizer.weave.measure import Bits, Row, bits_for, pair_overlaps
 from gingham.optimizer.weave.plan import WovenPlan, WovenTree
 from gingham.optimizer.weave.scalable import NOTHING
-from gingham.optimizer.weave.windows import AnyWindow, read_windows
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 Weave = Callable[[list[AnyWindow]], WovenPlan]
 

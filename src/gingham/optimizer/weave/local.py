@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from gingham.core.arrays import Ints
 from gingham.optimizer.weave.measure import Row
 from gingham.optimizer.weave.problem import Partition, Problem
 from gingham.optimizer.weave.simple import no_share, random_trees
-
-Ints = npt.NDArray[np.int64]
 
 TIMES = 10  # as many moves as ten times the merges that weaving may need
 

@@ -6,16 +6,12 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from gingham.core.arrays import Bools, Floats, Ints
+from gingham.optimizer.weave.edge_sets import EdgeSets
 from gingham.optimizer.weave.measure import Measure, choose_measure, pair_overlaps
 from gingham.optimizer.weave.problem import Partition, Problem, of_set_trees
 from gingham.optimizer.weave.scalable import NOTHING, Weaver, Woven, stopped_early
-from gingham.optimizer.weave.windows import EdgeSets
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
 
 # All pairs of so many edge sets are compared; their bounds take two gigabytes.
 MOST_COMPARED = 22_000
@@ -100,7 +96,7 @@ class _Shelves:
 
     slides: Ints
     residues: Ints
-    least: npt.NDArray[np.float64]
+    least: Floats
     of_set: Ints
 
 

@@ -10,7 +10,6 @@ from functools import cache
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from gingham.algebra.edges import (
     ResidueClass,
@@ -19,11 +18,9 @@ from gingham.algebra.edges import (
     pane_length,
 )
 from gingham.algebra.edges.instants import Instants
-from gingham.optimizer.weave.windows import EdgeSets
+from gingham.core.arrays import Array, Floats, Ints, Words
+from gingham.optimizer.weave.edge_sets import EdgeSets
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Words = npt.NDArray[np.uint64]
 Row = Any  # an edge set, in the form of the measure that made it
 
 _MOST_PERIOD = 1 << 22  # instants of a period that is looked at as a whole
@@ -216,7 +213,7 @@ def pair_overlaps(one: tuple[Ints, Ints, Ints], others: tuple[Ints, Ints, Ints])
     return meets * (common / slides / other_slides)
 
 
-def fill_overlaps(found: npt.NDArray[Any], sets: EdgeSets) -> None:
+def fill_overlaps(found: Array, sets: EdgeSets) -> None:
     """The same for all edge sets with all, per unit of time, some slides at a time on all cores.
 
     Slides without a common divisor need no look at residues: each pair meets once in their

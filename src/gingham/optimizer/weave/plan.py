@@ -10,7 +10,7 @@ from gingham.algebra.edges import EdgeRate, ResidueClass, edge_rate, normalized
 from gingham.core.time import SECOND
 from gingham.logical.window import Window
 from gingham.optimizer.weave.cost import Cost, Operations
-from gingham.optimizer.weave.windows import AnyWindow
+from gingham.optimizer.weave.edge_sets import AnyWindow
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,15 +8,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from gingham.algebra.edges import EdgeRate, ResidueClass, edge_rate
+from gingham.core.arrays import Ints
 from gingham.optimizer.weave.cost import Cost
+from gingham.optimizer.weave.edge_sets import EdgeSets, Windows
 from gingham.optimizer.weave.measure import Measure, Row, choose_measure
 from gingham.optimizer.weave.plan import WovenTree
-from gingham.optimizer.weave.windows import EdgeSets, Windows
-
-Ints = npt.NDArray[np.int64]
 
 _QUICK_CELLS = 500_000
 _SINGLE = "slides of one window"

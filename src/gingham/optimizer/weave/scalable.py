@@ -12,18 +12,14 @@ import heapq
 import time
 from dataclasses import dataclass, field
 from itertools import count
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from gingham.core.arrays import Array, Floats, Ints
 from gingham.optimizer.weave.anchors import Anchors
 from gingham.optimizer.weave.cost import Cost
+from gingham.optimizer.weave.edge_sets import EdgeSets
 from gingham.optimizer.weave.measure import Measure, Row, fill_overlaps
-from gingham.optimizer.weave.windows import EdgeSets
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 # Gains that differ by less than this part of an empty tree's price are the same but for rounding.
 NOTHING = 1e-10
@@ -92,7 +88,7 @@ class Weaver:
         self._edges, self._factors = rates.copy(), factors.copy()
         self._costs = cost.tree(self._edges, self._factors, rate)
         # What two trees have in common at most; exact among those that were not merged yet.
-        self._bounds: npt.NDArray[Any] = np.empty(
+        self._bounds: Array = np.empty(
             (n, n), dtype=np.float32 if n > _SINGLE_PRECISION else np.float64
         )
         self._anchors: Anchors | None = None
@@ -321,7 +317,7 @@ def _pair(loss: float, x: int, y: int) -> _Pair:
     return (loss, x, y) if x < y else (loss, y, x)
 
 
-def _square(matrix: npt.NDArray[Any], kept: Ints) -> npt.NDArray[Any]:
+def _square(matrix: Array, kept: Ints) -> Array:
     """These rows and columns of a matrix, whose memory they keep."""
     for i, row in enumerate(kept):
         matrix[i, : len(kept)] = matrix[row, kept]  # rows that are overwritten were read already

@@ -8,15 +8,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from gingham.algebra.edges import METHODS, ResidueClass, edge_rate, edges_between, normalized
 from gingham.algebra.edges.count import MOST_BITS
+from gingham.core.arrays import Bools
 from gingham.core.errors import BudgetError, QueryError
 from gingham.optimizer.weave.problem import Partition, Problem
 from gingham.optimizer.weave.scalable import NOTHING, rounded, stopped_early
-
-Bools = npt.NDArray[np.bool_]
 
 MOST_WINDOWS = 5_000
 _SHORT_PERIOD = 1 << 22

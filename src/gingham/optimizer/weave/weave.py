@@ -8,6 +8,7 @@ from typing import Any, Literal, overload
 
 from gingham.core.errors import QueryError
 from gingham.optimizer.weave.cost import Cost, Operations
+from gingham.optimizer.weave.edge_sets import AnyWindow, checked_rate, read_windows
 from gingham.optimizer.weave.exhaustive import exhaustive
 from gingham.optimizer.weave.incremental import IncrementalPlan, incremental
 from gingham.optimizer.weave.insert import insert_then_weave
@@ -17,7 +18,6 @@ from gingham.optimizer.weave.plan import WovenPlan, WovenTree
 from gingham.optimizer.weave.problem import Partition, Problem, grown
 from gingham.optimizer.weave.share import weave_share
 from gingham.optimizer.weave.simple import no_share, random_trees, shared
-from gingham.optimizer.weave.windows import AnyWindow, checked_rate, read_windows
 
 METHODS: dict[str, Callable[..., Partition]] = {
     "no_share": no_share,

@@ -1,0 +1,124 @@
+"""Aggregate operations, counted as in the paper: what sharing saves before any clock runs.
+
+Unshared, every row is added once to every query that it satisfies, and every window adds up the
+slices of its own query. Shared, every row that any query wants is added once, to the shard of its
+slice and its fragment, and every window adds up the shards that it contains and its query wants.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from benchmarks.baselines import SECOND, Market, predicates
+from gingham.core.arrays import Bools, Floats, Ints
+from gingham.datasets.trades import CHANGE, VOLUME, WORTH, TradeQuery
+
+QUANTITIES = (VOLUME, WORTH, CHANGE)
+# Which of the states none (0), R2000 (1) and R1000 (2) a flag is true in.
+FLAGS = {"r3000": (False, True, True), "r2000": (False, True, False), "r1000": (False, False, True)}
+
+
+@dataclass(frozen=True, slots=True)
+class Operations:
+    """How often two things are added, and how finely the rows are divided."""
+
+    partial: int
+    final: int
+    unshared_partial: int
+    unshared_final: int
+    fragments: int
+    slices: int
+    shards: int
+
+
+def count(market: Market, queries: Sequence[TradeQuery]) -> Operations:
+    """Count the operations of a workload over all rows of the market."""
+    columns = market.duck.sql(
+        f"SELECT t, {VOLUME}, {WORTH}, {CHANGE}, 2 * r1000::INT + r2000::INT AS state "
+        "FROM trades JOIN close USING (symbol) JOIN listing USING (symbol)"
+    ).fetchnumpy()
+    time, *values, state = columns.values()
+    different = predicates(queries)
+    wants, fragment = _fragments(different, values, state)
+    windows = {query.window: _windows(query.window, time) for query in queries}
+    edges = np.unique(np.concatenate([span.ravel() for span in windows.values()]))
+
+    rows = np.bincount(fragment, minlength=len(wants))
+    matches = dict(zip(different, (rows @ wants).tolist(), strict=True))
+    useful = np.asarray(wants.any(axis=1))
+    wanted = useful[fragment]
+    slices = np.searchsorted(edges, time[wanted], side="right")
+    shards = np.unique(slices * len(wants) + fragment[wanted])
+    shard_slice, shard_fragment = np.divmod(shards, len(wants))
+
+    final = 0
+    for i, predicate in enumerate(different):
+        mine = np.bincount(shard_slice[wants[shard_fragment, i]], minlength=len(edges) + 1)
+        upto = np.concatenate([[0], np.cumsum(mine)])
+        for query in queries:
+            if query.predicate == predicate:
+                first, last = np.searchsorted(edges, windows[query.window]).T + 1
+                final += int((upto[last] - upto[first]).sum())
+    return Operations(
+        partial=int(wanted.sum()),
+        final=final,
+        unshared_partial=sum(matches[query.predicate] for query in queries),
+        unshared_final=sum(len(windows[q.window]) * _slices_per_window(q) for q in queries),
+        fragments=int(useful.sum()),
+        slices=len(np.unique(slices)),
+        shards=len(shards),
+    )
+
+
+def _windows(window: tuple[int, int], time: Ints) -> Ints:
+    """Start and end of all windows that overlap the data."""
+    length, slide = (SECOND * part for part in window)
+    first, last = time.min() // slide + 1, (time.max() + length) // slide
+    ends = np.arange(first, last + 1) * slide
+    return np.stack([ends - length, ends], axis=1)
+
+
+def _slices_per_window(query: TradeQuery) -> int:
+    """How many paired slices a window of one query has; a single one needs no adding up."""
+    pairs, rest = divmod(*query.window)
+    slices = 2 * pairs + 1 if rest else pairs
+    return slices if slices > 1 else 0
+
+
+def _fragments(
+    different: Sequence[str | None], values: Sequence[Floats], state: Ints
+) -> tuple[Bools, Ints]:
+    """Which predicates each fragment satisfies, and which fragment each row is in."""
+    conjuncts = [_conjuncts(predicate) for predicate in different]
+    cell, sizes, constants = state.astype(np.int64), [3], []
+    for quantity, value in zip(QUANTITIES, values, strict=True):
+        cuts = np.unique([c for _, _, q, _, c in filter(None, conjuncts) if q == quantity])
+        # Below, between and above the constants the code is even, at a constant odd.
+        code = np.searchsorted(cuts, value, "left") + np.searchsorted(cuts, value, "right")
+        cell = cell * (2 * len(cuts) + 1) + code
+        sizes.append(2 * len(cuts) + 1)
+        constants.append(cuts)
+
+    cells, cell_of_row = np.unique(cell, return_inverse=True)
+    states, *codes = np.unravel_index(cells, sizes)
+    wants = np.ones((len(cells), len(different)), dtype=bool)
+    for i, conjunct in enumerate(conjuncts):
+        if conjunct:
+            flag, negated, quantity, comparison, constant = conjunct
+            which = QUANTITIES.index(quantity)
+            here = 2 * np.searchsorted(constants[which], constant) + 1
+            beyond = codes[which] > here if comparison == ">" else codes[which] < here
+            wants[:, i] = (np.array(FLAGS[flag])[states] != negated) & beyond
+    packed, fragment = np.unique(np.packbits(wants, axis=1), axis=0, return_inverse=True)
+    unpacked = np.unpackbits(packed, axis=1, count=len(different)).astype(bool)
+    return unpacked, fragment[cell_of_row]
+
+
+def _conjuncts(predicate: str | None) -> tuple[str, bool, str, str, float] | None:
+    """`NOT listing.r1000 AND vol > 500` in parts: r1000, True, vol, >, 500."""
+    if predicate is None:
+        return None
+    member, value = predicate.split(" AND ")
+    quantity, comparison, constant = value.rsplit(" ", 2)
+    return member.split(".")[1], member.startswith("NOT"), quantity, comparison, float(constant)

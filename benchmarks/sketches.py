@@ -1,0 +1,398 @@
+"""Joins estimated from sketches: shared against not, at equal memory.
+
+    gingham bench sketches [--quick] [--json FILE] [--plot FILE] [--rows N]
+
+Errors first, then what the sketches cost on Spark (join_speed.py).
+
+Section 6 of Dobra, Garofalakis, Gehrke and Rastogi (Information Systems 2009), repeated: the same
+generator with the same defaults, the same workloads. Rows with equal keys are one row with a
+count, so all ten million rows of each relation take part in each of the 100 repetitions.
+
+Squared errors of joins have heavy tails: a few repetitions decide the mean. So errors are reported
+twice: as measured, with error bars, and as variance / copies, where the variance of a query is
+measured over all copies of all repetitions and ways. It does not depend on who shares what, and
+ratios of such errors have next to no noise.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import product
+
+import numpy as np
+from pyspark.sql import SparkSession
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from benchmarks.files import File, keep, printer
+from benchmarks.join_speed import speed
+from benchmarks.sections import Section
+from benchmarks.sketch_report import Curve, Panel, Report, draw, show
+from benchmarks.targets import Target
+from benchmarks.timing import repeat
+from gingham.core.arrays import Floats
+from gingham.core.stopwatch import Stopwatch
+from gingham.datasets.regions import Regions, Table, workload
+from gingham.estimates.algebra import (
+    JoinQuery,
+    SharingPlan,
+    Sketches,
+    cut,
+    empty,
+    histogram_weights,
+    median_of_means,
+    plan_sharing,
+    samples,
+    sketch,
+    sketch_weights,
+)
+from gingham.estimates.algebra.sharing_plan import Sharing
+from gingham.estimates.algebra.space import METRICS, Metric, least_error
+from tests.oracle.convex import convex_optimum, random_graph
+from tests.oracle.joins import join_size
+
+BUDGETS = (2000, 4000, 8000, 12_000, 16_000, 20_000)
+REPETITIONS = 100
+# Of each relation, where rows are read by Spark; and how often, of which the quickest counts.
+SPARK_ROWS, TURNS = 1_000_000, 5
+# Sketches of an earlier window have random signs of their own.
+EARLIER = 1_000_000
+
+
+def run(
+    rows: int = 10_000_000,
+    *,
+    spark: SparkSession,
+    quick: bool = False,
+    json_path: File | None = None,
+    plot_path: File | None = "sketches.png",
+    repetitions: int = REPETITIONS,
+    seed: int = 0,
+    console: Console | None = None,
+) -> Report:
+    """Measure, print and draw; `quick` takes two budgets and few repetitions."""
+    console = console or printer()
+    budgets = BUDGETS
+    if quick:
+        budgets, repetitions = (BUDGETS[0], BUDGETS[-1]), min(repetitions, 6)
+    tables = Regions(rows=rows).tables(seed)
+    # A line for each part as well: a bar is seen on a terminal only.
+    watch = Stopwatch()
+
+    def say(part: str) -> None:
+        watch.lap(part)
+        console.print(f"{part}: {watch.laps[part]:.0f} s")
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    panels: list[Panel] = []
+    with Progress(*columns, TimeElapsedColumn(), console=console, transient=True) as progress:
+        task = progress.add_task("errors", total=(3 * len(METRICS) + 1) * repetitions)
+        step = partial(progress.advance, task)
+        for number, metric in product((1, 2, 3), METRICS):
+            panels.append(_panel(number, metric, tables, budgets, repetitions, step))
+            say(f"workload {number}, {metric} error, {repetitions} repetitions")
+        sections = [_selections(budgets[-1], repetitions, step)]
+        say("different selections")
+    sections += [_vertices(), _solver(20 if quick else 200), _coverage(panels), _speed()]
+    say("mathematics alone")
+    for section in speed(spark, SPARK_ROWS // 10 if quick else SPARK_ROWS, 1 if quick else TURNS):
+        sections.append(section)
+        say(section.title)
+    report = Report(rows, repetitions, tuple(panels), tuple(sections))
+    show(report, console)
+    keep(report.as_json(), json_path, console, partial(draw, report), plot_path)
+    return report
+
+
+@dataclass(frozen=True, slots=True)
+class _Workload:
+    """Queries, their data and their true answers."""
+
+    queries: Sequence[JoinQuery]
+    tables: Mapping[str, Table]
+    truths: Mapping[str, float]
+
+    @classmethod
+    def of(cls, queries: Sequence[JoinQuery], tables: Mapping[str, Table]) -> "_Workload":
+        return cls(queries, tables, {query.name: join_size(query, tables) for query in queries})
+
+    def sketched(self, plan: SharingPlan) -> Sketches:
+        total = empty(plan)
+        for name in dict.fromkeys(vertex.relation for vertex in plan.vertices):
+            table = self.tables[name]
+            total += sketch(plan, name, table.keys, counts=table.counts, fragments=table.fragments)
+        return total
+
+    def measure(self, plans: Sequence[SharingPlan]) -> "_Measured":
+        """Estimate every query with every plan.
+
+        The plans differ in nothing but their sizes, so one pass over the rows serves all.
+        """
+        widest = _widest(plans)
+        found = self.sketched(widest)
+        shape = len(plans), len(self.queries)
+        errors, held, copies = np.empty(shape), np.empty(shape), np.empty(shape)
+        spread = np.empty(shape[1])
+        for i, plan in enumerate(plans):
+            mine = cut(found, widest, plan)
+            for j, (name, truth) in enumerate(self.truths.items()):
+                values = samples(plan, mine, name)
+                one = median_of_means(values)
+                errors[i, j] = (one.value / truth - 1) ** 2
+                stated = np.isfinite(one.upper)
+                held[i, j] = one.lower <= truth <= one.upper if stated else np.nan
+                copies[i, j] = plan.copies[name]
+                spread[j] = ((values / truth - 1) ** 2).mean()
+        return _Measured(errors, held, copies, spread)
+
+
+@dataclass(frozen=True, slots=True)
+class _Measured:
+    """By plan and query: squared relative errors, whether the interval holds the truth, copies.
+
+    Where there are too few copies for an interval it holds nothing: NaN.
+
+    `spread` is the variance of a query's copies, relative to the squared truth.
+    """
+
+    errors: Floats
+    held: Floats
+    copies: Floats
+    spread: Floats
+
+
+def _widest(plans: Sequence[SharingPlan]) -> SharingPlan:
+    words = tuple(max(sizes) for sizes in zip(*(plan.words for plan in plans), strict=True))
+    return replace(plans[0], words=words)
+
+
+Way = Callable[[int], list[SharingPlan]]  # repetition -> a plan for each budget
+
+
+def _panel(
+    number: int,
+    metric: Metric,
+    tables: Mapping[str, Table],
+    budgets: Sequence[int],
+    repetitions: int,
+    step: Callable[[], None],
+) -> Panel:
+    """One workload, one metric: the errors of all ways against the budget."""
+    queries = [JoinQuery(joins, name) for name, joins in workload(number).items()]
+    work = _Workload.of(queries, tables)
+    ways = dict(_ways(work, metric, budgets, weighed=number == 3))
+    found: dict[str, list[_Measured]] = {way: [] for way in ways}
+    for repetition in range(repetitions):
+        for way, plans in ways.items():
+            found[way].append(work.measure(plans(repetition)))
+        step()
+    everything = [one for several in found.values() for one in several]
+    spread = np.average(
+        [one.spread for one in everything], axis=0, weights=[one.copies[-1] for one in everything]
+    )
+    curves = {way: _curve(several, spread, metric) for way, several in found.items()}
+    held = float(np.nanmean([one.held for one in everything]))
+    return Panel(number, metric, tuple(budgets), curves, held)
+
+
+def _curve(several: Sequence[_Measured], spread: Floats, metric: Metric) -> Curve:
+    values = np.array([_total(one.errors, metric) for one in several])
+    by_query = np.mean([one.errors for one in several], axis=0)
+    found = (
+        values.mean(axis=0),
+        _standard_error(values),
+        np.mean([_total(spread / one.copies, metric) for one in several], axis=0),
+        np.exp(np.log(by_query).mean(axis=1)),
+    )
+    return Curve(*(tuple(part.tolist()) for part in found))
+
+
+def _total(errors: Floats, metric: Metric) -> Floats:
+    return errors.mean(axis=1) if metric == "average" else errors.max(axis=1)
+
+
+def _ways(
+    work: _Workload, metric: Metric, budgets: Sequence[int], *, weighed: bool
+) -> Iterator[tuple[str, Way]]:
+    def planned(weights: Mapping[str, float] | None = None, share: Sharing = "fragments") -> Way:
+        plan = plan_sharing(
+            work.queries, budget=budgets[-1], metric=metric, weights=weights, share=share
+        )
+        sized = [plan.within(budget) for budget in budgets]
+        return lambda repetition: [replace(one, seed=repetition) for one in sized]
+
+    uniform = planned()
+
+    def reweighed(repetition: int) -> list[SharingPlan]:
+        """Uniform weights for one window; what it shows are the weights of the next."""
+        earlier = [replace(plan, seed=EARLIER + repetition) for plan in uniform(repetition)]
+        widest = _widest(earlier)
+        found = work.sketched(widest)
+        return [
+            replace(
+                plan.within(budget, sketch_weights(plan, cut(found, widest, plan))),
+                seed=repetition,
+            )
+            for plan, budget in zip(earlier, budgets, strict=True)
+        ]
+
+    if not weighed:
+        yield "no sharing", planned(share="none")
+        yield "sharing", uniform
+        return
+    statistics = {
+        name: {attribute: table.histogram(attribute) for attribute in table.keys}
+        for name, table in work.tables.items()
+    }
+    yield "uniform", uniform
+    yield "histograms", planned(histogram_weights(work.queries, statistics))
+    yield "last window", reweighed
+
+
+# Vertices without sharing and with it, of workloads 1 and 2.
+PAPER = ((34, 16), (82, 25))
+
+
+def _vertices() -> Section:
+    def vertices(number: int, share: Sharing, *, fold: bool = False) -> int:
+        plan = plan_sharing(workload(number), budget=20_000, share=share, fold=fold)
+        return len(plan.vertices)
+
+    rows = [
+        (
+            f"workload {number}",
+            vertices(number, "none"),
+            vertices(number, "equal"),
+            vertices(number, "equal", fold=True),
+        )
+        for number in (1, 2, 3)
+    ]
+    return Section(
+        "vertices",
+        ("", "no sharing", "sharing", "self-joins folded"),
+        rows,
+        targets=[
+            Target(f"vertices of {name}", f"{alone} to {shared}", f"{none} to {equal}", met)
+            for (name, none, equal, _), (alone, shared) in zip(rows, PAPER, strict=False)
+            for met in [(none, equal) == (alone, shared)]
+        ],
+    )
+
+
+def _solver(graphs: int) -> Section:
+    """The optimum by maximum flows against scipy's general convex solver."""
+    flows = general = worst = 0.0
+    for seed in range(graphs):
+        uses, weights = random_graph(seed)
+        start = time.perf_counter()
+        mine = least_error("average", uses, weights)
+        middle = time.perf_counter()
+        its = convex_optimum(uses, weights)
+        stop = time.perf_counter()
+        flows, general = flows + middle - start, general + stop - middle
+        worst = max(worst, abs(mine / its - 1))
+    return Section(
+        "the best division of memory",
+        ("random graphs", "by flows", "scipy SLSQP", "times as long", "largest difference"),
+        (
+            (
+                graphs,
+                f"{1e3 * flows / graphs:.2f} ms",
+                f"{1e3 * general / graphs:.2f} ms",
+                round(general / flows, 1),
+                f"{worst:.1e}",
+            ),
+        ),
+        targets=[
+            Target("flows differ from a convex solver", "<= 1e-6", f"{worst:.1e}", worst <= 1e-6),
+            Target("and are quicker", "yes", f"{general / flows:.1f} x", flows < general),
+        ],
+    )
+
+
+def _coverage(panels: Sequence[Panel]) -> Section:
+    least = min(panel.held for panel in panels)
+    return Section(
+        "intervals of 95 % that hold the truth, by workload",
+        ("", *(f"{p.workload}, {p.metric}" for p in panels)),
+        (("held", *(f"{p.held:.1%}" for p in panels)),),
+        targets=[
+            Target("intervals of 95 % hold the truth", ">= 95 %", f"{least:.1%}", least >= 0.95)
+        ],
+    )
+
+
+# Every range of the eight fragments: 36 selections, of which eight are independent.
+PARTS = 8
+
+
+def _selections(budget: int, repetitions: int, step: Callable[[], None]) -> Section:
+    """Queries that select different ranges of one relation and join it with the same other."""
+    random = np.random.default_rng(1)
+    keys, parts = np.divmod(np.arange(1024 * PARTS), PARTS)
+    skewed = (1 + random.permutation(1024)) ** -0.8
+    daily = np.repeat(skewed / skewed.sum(), PARTS) / PARTS
+    tables = {
+        "R": Table({"a": keys}, random.multinomial(1_000_000, daily), fragments=parts),
+        "S": Table({"a": np.arange(1024)}, random.multinomial(1_000_000, skewed / skewed.sum())),
+    }
+    queries = [
+        JoinQuery([("R", "a", "S", "a")], f"{a} to {b}", selections={"R": frozenset(range(a, b))})
+        for a in range(PARTS)
+        for b in range(a + 1, PARTS + 1)
+    ]
+    work = _Workload.of(queries, tables)
+    shares: dict[str, Sharing] = {
+        "one sketch per query": "none",
+        "equal selections": "equal",
+        "fragments": "fragments",
+    }
+    plans = {
+        way: plan_sharing(queries, budget=budget, share=share, fragments={"R": PARTS})
+        for way, share in shares.items()
+    }
+    found: dict[str, list[tuple[float, float]]] = {way: [] for way in plans}
+    for repetition in range(repetitions):
+        for way, plan in plans.items():
+            errors = work.measure([replace(plan, seed=repetition)]).errors
+            found[way].append((float(errors.mean()), float(errors.max())))
+        step()
+    average = {way: float(np.mean(values, axis=0)[0]) for way, values in found.items()}
+    less = min(average["one sketch per query"], average["equal selections"]) / average["fragments"]
+    rows = [
+        (
+            way,
+            len(plans[way].vertices),
+            f"{mean[0]:.2e} ± {spread[0]:.0e}",
+            f"{mean[1]:.2e} ± {spread[1]:.0e}",
+            round(average[way] / average["fragments"], 2),
+        )
+        for way, values in found.items()
+        for mean, spread in [(np.mean(values, axis=0), _standard_error(np.array(values)))]
+    ]
+    return Section(
+        f"{len(queries)} different selections, {budget:,} words",
+        ("", "vertices", "average error", "maximum error", "/ fragments"),
+        rows,
+        targets=[
+            Target("selections: the better other way / fragments", "> 1", f"{less:.1f}", less > 1)
+        ],
+    )
+
+
+def _standard_error(values: Floats) -> Floats:
+    return values.std(axis=0, ddof=1) / np.sqrt(len(values))
+
+
+def _speed() -> Section:
+    """How fast keys are sketched that were grouped before."""
+    random = np.random.default_rng(0)
+    plan = plan_sharing({"q": [("r", "a", "s", "a")]}, budget=2000)
+    keys = {"a": random.permutation(1_000_000)}
+    seconds = min(repeat(lambda: sketch(plan, "r", keys, grouped=True), 3)[0])
+    return Section(
+        "a million different keys, a thousand words, one core",
+        ("seconds", "nanoseconds for each key and word"),
+        ((f"{seconds:.2f}", f"{seconds:.2f}"),),
+    )

@@ -1,0 +1,79 @@
+"""Weaving: what plans cost, and how long finding them takes.
+
+    gingham bench weave [--quick] [--rows N] [--json FILE] [--plot FILE]
+
+Figures 4 to 11 and 14 of Guirguis et al. (CIKM 2011) and the five experiments of Shein et al.
+(CIKM 2015), all from one run on this machine, with our weaver beside theirs; then plans of the same
+queries on Spark, predicted and measured.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from functools import partial
+
+from pyspark.sql import SparkSession
+from rich.console import Console
+
+from benchmarks.files import File, keep, printer
+from benchmarks.targets import Target, show_targets
+from benchmarks.weave_cost import cost_figures
+from benchmarks.weave_engine import (
+    ROWS,
+    Tried,
+    as_json,
+    engine_targets,
+    show_engine,
+    try_on_engine,
+)
+from benchmarks.weave_figure import Figure, draw, show
+from benchmarks.weave_scale import measure_targets, scale_figures
+from gingham.optimizer.cost import Cost
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Everything that one run found out."""
+
+    figures: tuple[Figure, ...]
+    targets: tuple[Target, ...]
+    tried: list[Tried]
+
+    def as_json(self) -> dict[str, object]:
+        """Every number."""
+        return {
+            "figures": [figure.as_json() for figure in self.figures],
+            "targets": [asdict(target) for target in self.targets],
+            "engine": as_json(self.tried),
+        }
+
+
+def run(
+    spark: SparkSession,
+    rows: int | None = None,
+    *,
+    quick: bool = False,
+    json_path: File | None = None,
+    plot_path: File | None = "weave.png",
+    console: Console | None = None,
+) -> Report:
+    """Measure, print and draw; `quick` takes few queries and little patience."""
+    console = console or printer()
+    rows = rows or (500_000 if quick else ROWS)
+    with console.status("weaving") as status:
+
+        def step(what: str) -> None:
+            status.update(what)
+
+        # What is known is shown at once: the whole takes half an hour.
+        figures = cost_figures(quick=quick, step=step)
+        show(figures, console)
+        figures += (scaled := scale_figures(quick=quick, step=step))
+        show(scaled, console)
+        targets = measure_targets(quick=quick, step=step)
+        tried = try_on_engine(spark, rows, Cost(), step, quick=quick)
+    report = Report(tuple(figures), (*targets, *engine_targets(tried)), tried)
+    show_engine(tried, rows, console)
+    show_targets(report.targets, console)
+    keep(report.as_json(), json_path, console, partial(draw, report.figures), plot_path)
+    return report

@@ -1,0 +1,1 @@
+"""Generators of data and workloads: trades, windows, regions."""

@@ -1,0 +1,1 @@
+"""Estimates of COUNT and SUM over joins, from sketches that share a budget of memory."""

@@ -1,0 +1,37 @@
+"""Sketches of joins: COUNT and SUM over many relations in a fixed amount of memory.
+
+Alon, Matias, Szegedy (1996) for the sketches; Dobra, Garofalakis, Gehrke, Rastogi, "Multi-query
+optimization for sketch-based estimation" (2009) for sharing them; selections by fragments are
+Gingham's own.
+"""
+
+from gingham.estimates.algebra.adopt import adopt
+from gingham.estimates.algebra.estimate import Estimate, median_of_means
+from gingham.estimates.algebra.fragments import Vertex
+from gingham.estimates.algebra.join_query import Join, JoinQuery
+from gingham.estimates.algebra.sharing_plan import SharingPlan, plan_sharing
+from gingham.estimates.algebra.sketch_rows import Sketches, cut, empty, estimate, samples, sketch
+from gingham.estimates.algebra.space import Allocation, allocate
+from gingham.estimates.algebra.weights import Histogram, histogram_weights, sketch_weights
+
+__all__ = [
+    "Allocation",
+    "Estimate",
+    "Histogram",
+    "Join",
+    "JoinQuery",
+    "SharingPlan",
+    "Sketches",
+    "Vertex",
+    "adopt",
+    "allocate",
+    "cut",
+    "empty",
+    "estimate",
+    "histogram_weights",
+    "median_of_means",
+    "plan_sharing",
+    "samples",
+    "sketch",
+    "sketch_weights",
+]

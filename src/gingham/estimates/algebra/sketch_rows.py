@@ -1,0 +1,152 @@
+"""Rows to sketches, and sketches to estimates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from gingham.core.arrays import Floats, Ints
+from gingham.core.errors import AnswerError, GinghamError
+from gingham.estimates.algebra.counters import overflow
+from gingham.estimates.algebra.estimate import Estimate, median_of_means
+from gingham.estimates.algebra.fragments import Factor
+from gingham.estimates.algebra.sharing_plan import SharingPlan
+from gingham.estimates.algebra.sketch_counts import Rows
+
+
+@dataclass(frozen=True, slots=True)
+class Sketches:
+    """Ints by vertex, for one plan; those of parts add up to those of the whole, exactly.
+
+    `kinds` are the types of keys by xi family.
+    """
+
+    fingerprint: str
+    counters: Mapping[int, Ints]
+    kinds: Mapping[int, str]
+
+    def __add__(self, other: Sketches) -> Sketches:
+        return self._joined(other, 1)
+
+    def __sub__(self, other: Sketches) -> Sketches:
+        return self._joined(other, -1)
+
+    def _joined(self, other: Sketches, sign: int) -> Sketches:
+        if self.fingerprint != other.fingerprint:
+            raise GinghamError(
+                "sketches of two different plans",
+                "their counters are on different random signs or of different sizes",
+                "add sketches that were made with the same plan",
+            )
+        counters = dict(self.counters)
+        for vertex, its in other.counters.items():
+            mine = counters.get(vertex)
+            signed = sign * its
+            counters[vertex] = signed if mine is None else _added(mine, signed)
+        return Sketches(self.fingerprint, counters, _same_kinds(self.kinds, other.kinds))
+
+
+def empty(plan: SharingPlan) -> Sketches:
+    """The sketches of no rows."""
+    return Sketches(plan.fingerprint, {}, {})
+
+
+def sketch(
+    plan: SharingPlan,
+    relation: str,
+    keys: Mapping[str, npt.ArrayLike],
+    *,
+    counts: npt.ArrayLike | None = None,
+    sums: Mapping[str, npt.ArrayLike] | None = None,
+    fragments: npt.ArrayLike | None = None,
+    grouped: bool = False,
+) -> Sketches:
+    """Sketch rows of a relation for all queries of a plan.
+
+    A row may stand for many: `counts` says how many, negative if they are deleted; `sums` has
+    their measures added up, negative likewise. `fragments` has the fragment of each row. Rows
+    whose key is NULL join nothing. `grouped` says that no two rows have all their keys alike.
+    """
+    vertices = plan.of(relation)
+    if not vertices:
+        return empty(plan)
+    rows = Rows.of(vertices, keys, counts, sums, fragments, grouped=grouped)
+    counters: dict[int, Ints] = {}
+    kinds: dict[int, str] = {}
+    for vertex in vertices:
+        counters[vertex.number] = rows.counted(plan, vertex)[1][0]
+        pairs = zip(vertex.families, vertex.attributes, strict=True)
+        known = {f: kind for f, a in pairs if (kind := rows.keys[a].kind)}
+        kinds = _same_kinds(kinds, known if rows.size else {})
+    return Sketches(plan.fingerprint, counters, kinds)
+
+
+def cut(sketches: Sketches, plan: SharingPlan, to: SharingPlan) -> Sketches:
+    """The same sketches with fewer copies, as a plan with the same vertices wants them."""
+    fits = zip(plan.words, to.words, strict=True) if plan.vertices == to.vertices else [(0, 1)]
+    if (
+        sketches.fingerprint != plan.fingerprint
+        or plan.seed != to.seed
+        or any(have < want for have, want in fits)
+    ):
+        raise GinghamError(
+            "sketches that do not contain those of the other plan",
+            "it has other vertices, another seed or more words",
+            "sketch the rows again, or make the plan with plan.within(...)",
+        )
+    counters = {v: counters[: to.words[v]] for v, counters in sketches.counters.items()}
+    return Sketches(to.fingerprint, counters, sketches.kinds)
+
+
+def estimate(
+    plan: SharingPlan, sketches: Sketches, query: str, confidence: float = 0.95
+) -> Estimate:
+    """What a query answers, as far as sketches know."""
+    return median_of_means(samples(plan, sketches, query), confidence, plan.space(query))
+
+
+def samples(plan: SharingPlan, sketches: Sketches, query: str) -> Floats:
+    """Independent estimates, each right on average: one for each copy."""
+    if plan.fingerprint != sketches.fingerprint:
+        raise GinghamError(
+            "sketches of another plan", "their sizes and signs differ", "use the plan they are of"
+        )
+    copies = plan.copies[query]
+    product = np.ones(copies)
+    for factor in plan.factors[query]:
+        product *= _combined(factor, sketches, copies)
+    return product
+
+
+def _combined(factor: Factor, sketches: Sketches, copies: int) -> Floats:
+    total = np.zeros(copies, dtype=np.int64)
+    for vertex, times in factor:
+        counters = sketches.counters.get(vertex)
+        if counters is None:
+            continue
+        # Python's integers know what 64 bits do not hold.
+        if abs(times) * int(np.abs(counters).max()) >= 2**63:
+            raise overflow()
+        total = _added(total, times * counters[:copies])
+    return total.astype(np.float64)
+
+
+def _added(one: Ints, other: Ints) -> Ints:
+    total = one + other
+    if (((one ^ total) & (other ^ total)) < 0).any():
+        raise overflow()
+    return total
+
+
+def _same_kinds(one: Mapping[int, str], other: Mapping[int, str]) -> dict[int, str]:
+    for number in one.keys() & other.keys():
+        if one[number] != other[number]:
+            raise AnswerError(
+                f"a {one[number]} is joined with a {other[number]}",
+                "equal keys of different types are sketched differently",
+                "cast both sides of the join to one type",
+            )
+    return {**one, **other}

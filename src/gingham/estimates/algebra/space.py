@@ -1,0 +1,330 @@
+"""How many words each vertex gets: least average or least maximum error within a budget.
+
+A query whose scarcest sketch has m words has the squared error weight / m. Dobra, Garofalakis,
+Gehrke, Rastogi, "Multi-query optimization for sketch-based estimation" (2009), Section 4.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Generic, Literal, TypeVar
+
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import maximum_flow
+
+from gingham.core.errors import GinghamError
+from gingham.estimates.algebra.join_query import Groups
+
+Metric = Literal["average", "maximum"]
+METRICS: tuple[Metric, ...] = ("average", "maximum")
+Q = TypeVar("Q", bound=Hashable)
+V = TypeVar("V", bound=Hashable)
+
+# scipy's maximum flow counts in 32 bits.
+MOST_FLOW = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Allocation(Generic[Q, V]):
+    """Words for each vertex, copies for each query, and the error to expect.
+
+    `continuous` is the optimum if words could be divided.
+    """
+
+    words: Mapping[V, int]
+    copies: Mapping[Q, int]
+    error: float
+    continuous: Mapping[V, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Component:
+    """Vertices and queries that get the same number of words in the optimum."""
+
+    vertices: tuple[int, ...]
+    queries: tuple[int, ...]
+    weight: float
+
+    @property
+    def share(self) -> float:
+        """Words in proportion to other components."""
+        return math.sqrt(self.weight / len(self.vertices))
+
+
+def allocate(
+    uses: Mapping[Q, Collection[V]],
+    *,
+    budget: int,
+    metric: Metric = "average",
+    weights: Mapping[Q, float] | None = None,
+) -> Allocation[Q, V]:
+    """Divide the budget among vertices, given which vertices each query uses.
+
+    >>> uses = {"q1": ["v1", "v2", "v4"], "q2": ["v2", "v3"], "q3": ["v4", "v5"]}
+    >>> found = allocate(uses, budget=12, weights={"q1": 3, "q2": 3, "q3": 9})
+    >>> found.words
+    {'v1': 2, 'v2': 2, 'v4': 3, 'v3': 2, 'v5': 3}
+    """
+    names = list(dict.fromkeys(vertex for vertices in uses.values() for vertex in vertices))
+    numbers = {vertex: number for number, vertex in enumerate(names)}
+    if not names or not all(uses.values()):
+        raise GinghamError(
+            "a query that uses no vertex", "it has nothing to estimate from", "leave it out"
+        )
+    check_budget(budget, len(names))
+    by_number = [[numbers[vertex] for vertex in dict.fromkeys(used)] for used in uses.values()]
+    weighed = check_weights(list(uses), weights)
+    divide = _average if metric == "average" else _maximum
+    words, continuous = divide(by_number, weighed, len(names), budget)
+    copies = [min(words[v] for v in used) for used in by_number]
+    return Allocation(
+        dict(zip(names, words, strict=True)),
+        dict(zip(uses, copies, strict=True)),
+        measured(metric, weighed, copies),
+        dict(zip(names, continuous, strict=True)),
+    )
+
+
+def measured(metric: Metric, weights: Sequence[float], copies: Sequence[float]) -> float:
+    """The error of a workload: its average, times the number of queries, or the largest."""
+    errors = [weight / m for weight, m in zip(weights, copies, strict=True)]
+    return math.fsum(errors) if metric == "average" else max(errors)
+
+
+def least_error(metric: Metric, uses: Sequence[Collection[int]], weights: Sequence[float]) -> float:
+    """The error with one word in all, if words could be divided; with M words it is 1/M of that."""
+    if metric == "average":
+        found = components(uses, weights)
+        return math.fsum(math.sqrt(c.weight * len(c.vertices)) for c in found) ** 2
+    return math.fsum(_heaviest(uses, weights).values())
+
+
+def check_budget(budget: int, vertices: int) -> None:
+    """A sketch has at least one word."""
+    if budget < vertices:
+        raise GinghamError(
+            f"a budget of {budget} words for {vertices} sketches",
+            "each sketch needs one word at least",
+            f"a budget of {vertices} words or more, better some hundred times that",
+        )
+
+
+def check_weights(queries: Sequence[Q], weights: Mapping[Q, float] | None) -> list[float]:
+    """One positive number for each query; 1 if nothing is known."""
+    if weights is None:
+        return [1.0] * len(queries)
+    for query in queries:
+        weight = weights.get(query)
+        if weight is None or not math.isfinite(weight) or weight <= 0:
+            raise GinghamError(
+                f"query {query!r} has the weight {weight}",
+                "a weight is the variance of an estimate, relative to its square",
+                "a positive number for each query, or no weights at all",
+            )
+    return [float(weights[query]) for query in queries]
+
+
+def components(uses: Sequence[Collection[int]], weights: Sequence[float]) -> list[Component]:
+    """ComputeSpace: cut queries and vertices apart until all of a component are worth the same."""
+    open_ = [(tuple(range(len(uses))), frozenset(v for used in uses for v in used))]
+    found: list[Component] = []
+    while open_:
+        queries, vertices = open_.pop()
+        for part in _connected(uses, queries, vertices):
+            below, above = _cut(uses, weights, *part)
+            if not below[0] and not above[0]:
+                weight = math.fsum(weights[q] for q in part[0])
+                found.append(Component(tuple(sorted(part[1])), part[0], weight))
+                continue
+            apart_q, apart_v = {*below[0], *above[0]}, below[1] | above[1]
+            rest = tuple(q for q in part[0] if q not in apart_q), part[1] - apart_v
+            open_ += [one for one in (below, above, rest) if one[0] or one[1]]
+    return found
+
+
+_Part = tuple[tuple[int, ...], frozenset[int]]  # queries, vertices
+NOTHING: _Part = ((), frozenset())
+
+
+def _connected(
+    uses: Sequence[Collection[int]], queries: tuple[int, ...], vertices: frozenset[int]
+) -> list[_Part]:
+    groups = Groups[tuple[str, int]]()
+    for query in queries:
+        for vertex in uses[query]:
+            if vertex in vertices:
+                groups.unite(("query", query), ("vertex", vertex))
+    return [
+        (
+            tuple(sorted(number for kind, number in group if kind == "query")),
+            frozenset(number for kind, number in group if kind == "vertex"),
+        )
+        for group in groups.all()
+    ]
+
+
+def _cut(
+    uses: Sequence[Collection[int]],
+    weights: Sequence[float],
+    queries: tuple[int, ...],
+    vertices: frozenset[int],
+) -> tuple[_Part, _Part]:
+    """What deserves less than the average of this component, and what deserves more.
+
+    Each vertex brings what the component weighs, each query takes its weight times the number
+    of vertices. Where not everything can flow, a set of vertices is worth less than the average.
+    """
+    if len(queries) == 1 or len(vertices) == 1:
+        return NOTHING, NOTHING
+    ordered, n = sorted(vertices), len(vertices)
+    users: dict[int, list[int]] = {vertex: [] for vertex in ordered}
+    for place, query in enumerate(queries):
+        for vertex in uses[query]:
+            if vertex in users:
+                users[vertex].append(place)
+    # Whole numbers, so that what is saturated is known and not guessed.
+    unit = math.fsum(weights[q] for q in queries) / (MOST_FLOW // n - len(queries))
+    demands = [round(weights[q] / unit) * n for q in queries]
+    supply = sum(demands) // n
+    flow = _flow([users[vertex] for vertex in ordered], supply, demands)
+    given = [sum(row.values()) for row in flow]
+    taken = [0] * len(queries)
+    for row in flow:
+        for place, amount in row.items():
+            taken[place] += amount
+    poor = _reached(
+        [v for v, amount in enumerate(given) if amount < supply],
+        lambda v: users[ordered[v]],
+        lambda q: [v for v, row in enumerate(flow) if row.get(q)],
+    )
+    rich = _reached(
+        [q for q, amount in enumerate(taken) if amount < demands[q]],
+        lambda q: [v for v, vertex in enumerate(ordered) if q in users[vertex]],
+        lambda v: [q for q, amount in flow[v].items() if amount],
+    )
+    return _part(queries, ordered, poor[1], poor[0]), _part(queries, ordered, *rich)
+
+
+def _flow(users: list[list[int]], supply: int, demands: list[int]) -> list[dict[int, int]]:
+    """A maximum flow: how much each vertex gives to each of its users."""
+    n, sink = len(users), 1 + len(users) + len(demands)
+    rows = [
+        [*range(1, 1 + n)],
+        *([1 + n + q for q in qs] for qs in users),
+        *[[sink]] * len(demands),
+    ]
+    # One more than a vertex has to give: what joins it with a query is never saturated.
+    capacities = [*[supply] * n, *[supply + 1] * sum(map(len, users)), *demands]
+    starts = np.cumsum([0, *map(len, rows), 0], dtype=np.int32)
+    ends = np.array([end for row in rows for end in row], dtype=np.int32)
+    graph = csr_array(
+        (np.array(capacities, dtype=np.int32), ends, starts), shape=(sink + 1, sink + 1)
+    )
+    flow = maximum_flow(graph, 0, sink).flow
+    ends, amounts, edges = flow.indices.tolist(), flow.data.tolist(), flow.indptr.tolist()
+    return [
+        {
+            ends[i] - 1 - n: amounts[i]
+            for i in range(edges[v], edges[v + 1])
+            if ends[i] > n  # the rest is what came from the source
+        }
+        for v in range(1, 1 + n)
+    ]
+
+
+def _reached(
+    start: list[int], forth: Callable[[int], list[int]], back: Callable[[int], list[int]]
+) -> tuple[set[int], set[int]]:
+    """Everything on this side and on the other side that one gets to from the start."""
+    here, there, left = set(start), set[int](), list(start)
+    while left:
+        for other in forth(left.pop()):
+            if other not in there:
+                there.add(other)
+                new = [one for one in back(other) if one not in here]
+                here.update(new)
+                left += new
+    return here, there
+
+
+def _part(queries: tuple[int, ...], ordered: list[int], some: set[int], of: set[int]) -> _Part:
+    return tuple(queries[q] for q in sorted(some)), frozenset(ordered[v] for v in of)
+
+
+def _average(
+    uses: list[list[int]], weights: list[float], vertices: int, budget: int
+) -> tuple[list[int], list[float]]:
+    found = components(uses, weights)
+    fill = _filled([(c.share, len(c.vertices)) for c in found], budget)
+    continuous = [0.0] * vertices
+    for component in found:
+        for vertex in component.vertices:
+            continuous[vertex] = max(1.0, fill * component.share)
+    # A hair more than the continuous value: 3 computed as 2.9999999 stays 3.
+    words = [math.floor(m * (1 + 1e-12)) for m in continuous]
+    _spend(budget - sum(words), words, uses, weights)
+    return words, continuous
+
+
+def _spend(left: int, words: list[int], uses: list[list[int]], weights: list[float]) -> None:
+    """Give what rounding down left over to where a word helps most."""
+    while left > 0:
+        best, chosen = 0.0, list[int]()
+        for used, weight in zip(uses, weights, strict=True):
+            copies = min(words[v] for v in used)
+            scarcest = [v for v in used if words[v] == copies]
+            gain = weight / (copies * (copies + 1)) / len(scarcest)
+            if len(scarcest) <= left and gain > best:
+                best, chosen = gain, scarcest
+        if not chosen:
+            return
+        for vertex in chosen:
+            words[vertex] += 1
+        left -= len(chosen)
+
+
+def _maximum(
+    uses: list[list[int]], weights: list[float], vertices: int, budget: int
+) -> tuple[list[int], list[float]]:
+    heaviest = _heaviest(uses, weights)
+    need = [heaviest[vertex] for vertex in range(vertices)]
+    fill = _filled([(n, 1) for n in need], budget)
+    continuous = [max(1.0, fill * n) for n in need]
+    # The continuous optimum rounded down can be afforded. The best error is no larger than that
+    # one's, so no vertex gets fewer words than that takes; then the worst gets the next word.
+    reached = max(n / math.floor(m * (1 + 1e-12)) for n, m in zip(need, continuous, strict=True))
+    words = [max(1, math.ceil(n / reached * (1 - 1e-12))) for n in need]
+    worst = [(-n / m, vertex) for vertex, (n, m) in enumerate(zip(need, words, strict=True))]
+    heapq.heapify(worst)
+    for _ in range(budget - sum(words)):
+        _, vertex = worst[0]
+        words[vertex] += 1
+        heapq.heapreplace(worst, (-need[vertex] / words[vertex], vertex))
+    return words, continuous
+
+
+def _heaviest(uses: Sequence[Collection[int]], weights: Sequence[float]) -> dict[int, float]:
+    found: dict[int, float] = {}
+    for used, weight in zip(uses, weights, strict=True):
+        for vertex in used:
+            found[vertex] = max(weight, found.get(vertex, 0.0))
+    return found
+
+
+def _filled(shares: Sequence[tuple[float, int]], budget: int) -> float:
+    """The factor with which shares, each at least one word and taken a number of times, add up."""
+    left, weight, factor = budget, 0.0, math.inf
+    ordered = sorted(shares, reverse=True)
+    left -= sum(times for _, times in ordered)
+    # From the largest share down: whoever would get less than one word gets one.
+    for share, times in ordered:
+        if factor * share < 1:
+            break
+        weight += share * times
+        left += times
+        factor = left / weight
+    return factor

@@ -1,0 +1,170 @@
+"""Join aggregates over sketches: queries go in; a plan within a budget, and estimates, come out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+
+from gingham.core.errors import CatalogError, GinghamError, QueryError
+from gingham.core.names import unused_name
+from gingham.core.stopwatch import Stopwatch
+from gingham.estimates.algebra.space import Metric
+from gingham.estimates.estimates import Estimates
+from gingham.estimates.planning.explain_sketches import explain_sketches
+from gingham.estimates.planning.sketch_plan import BoundJoin, SketchPlan
+from gingham.estimates.planning.sliced_sketches import SketchTable, window_starts
+from gingham.estimates.sketch_session import SketchSession
+from gingham.estimates.sketch_streams import RunningSketches, refuse_without_window, start_sketches
+from gingham.session.sources import RelationSource
+from gingham.sinks.sinks import Sink, SinkFunction, sink_for
+from gingham.spark.failures import SPARK_ERRORS, failed_job
+
+
+class Estimator:
+    """Estimates COUNT and SUM over joins from sketches that share a budget of words.
+
+    With windows, every slice of a stream has sketches of that many words.
+    """
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        sources: Callable[[], Mapping[str, RelationSource]],
+        *,
+        budget: int,
+        metric: Metric = "average",
+        confidence: float = 0.95,
+        seed: int = 0,
+    ) -> None:
+        self._registered = sources
+        self._own: dict[str, RelationSource] = {}
+        self._session = SketchSession(spark, self._sources, budget, metric, seed, confidence)
+        self._queries: dict[str, BoundJoin] = {}
+        self._weights: dict[str, float] = {}
+        self._running: RunningSketches | None = None
+
+    @property
+    def queries(self) -> tuple[str, ...]:
+        """The names of all queries, in the order in which they were added."""
+        return tuple(self._queries)
+
+    def relation(self, name: str, rows: DataFrame) -> Estimator:
+        """Register static rows that need neither an event time nor a unique key."""
+        if name.lower() in self._sources():
+            raise CatalogError.registered_twice(name)
+        self._own[name.lower()] = RelationSource(name, rows)
+        return self
+
+    def add(self, sql: str, *, name: str | None = None) -> str:
+        """Add a query; it is refused here, or the next run estimates it. Gives its name."""
+        name = name or unused_name(self._queries)
+        if name in self._queries:
+            raise QueryError.named_twice(name, "sketches.remove")
+        try:
+            bound = self._session.bind(sql, name)
+            if self._running is not None and self._running.is_active:
+                refuse_without_window(bound)
+            # Refuses what does not fit the budget.
+            self._session.plan([*self._queries.values(), bound], self._weights)
+        except GinghamError as error:
+            raise error.about(f"query {name!r}") from None
+        self._queries[name] = bound
+        return name
+
+    def remove(self, name: str) -> None:
+        """Take a query out; the next run divides its memory among the others."""
+        if name not in self._queries:
+            raise QueryError.unknown(name, self._queries)
+        del self._queries[name]
+        self._weights.pop(name, None)
+
+    def plan(self) -> SketchPlan:
+        """Which sketches the next run makes."""
+        if not self._queries:
+            raise QueryError("no queries", "there is nothing to plan", "sketches.add(...)")
+        return self._session.plan(list(self._queries.values()), self._weights)
+
+    def explain(self) -> str:
+        """The plan as text: who shares which sketches, and how large they are."""
+        return explain_sketches(self.plan())
+
+    def run(self) -> Estimates:
+        """Estimate every query from one pass over each relation.
+
+        What the sketches show of how hard each query is divides the memory of the next run.
+        """
+        plan = self.plan()
+        for one in plan.passes:
+            if self._session.source(one.relation).rows.isStreaming:
+                raise CatalogError(
+                    f"{one.relation} is a streaming DataFrame",
+                    "its rows do not end, so there is no answer to wait for",
+                    "sketches.start(checkpoint=..., sink=...)",
+                )
+        return self._run(plan)
+
+    def start(
+        self,
+        *,
+        checkpoint: str,
+        sink: str | SinkFunction | Sink,
+        trigger: Mapping[str, object] | None = None,
+    ) -> RunningSketches:
+        """Estimate every query over streaming DataFrames, each read once.
+
+        A window is answered once, when the watermarks of all streams that its query joins have
+        passed its end. Queries may be added and removed meanwhile. A new one answers the windows
+        that are open, if the sketches that others keep serve it, otherwise those that start after
+        what was seen; from then on memory is divided anew, by what the last windows show of how
+        hard each query is. `checkpoint`, `sink` and `trigger` are those of
+        `loom.start`; from a checkpoint the queries of that time go on if they are added again.
+        """
+        target = sink_for(sink, self._session.spark)
+        self._running = start_sketches(
+            self._session,
+            lambda: tuple(self._queries.values()),
+            self._weights,
+            checkpoint,
+            target,
+            trigger or {"processingTime": "0 seconds"},
+        )
+        return self._running
+
+    def _run(self, plan: SketchPlan) -> Estimates:
+        session, watch = self._session, Stopwatch()
+        rows = {one.relation: session.source(one.relation).rows for one in plan.passes}
+        try:
+            sketches = SketchTable(session.sketch(plan, rows), plan.sharing)
+        except SPARK_ERRORS as error:
+            if not any(query.fragile for query in plan.queries):
+                raise failed_job(error) from error
+            # One of these raised, and all others would have gone down with it.
+            return self._without_fragile(plan, failed_job(error))
+        watch.lap("sketches")
+        tables: dict[str, pa.Table | GinghamError] = {}
+        for query in plan.queries:
+            try:
+                starts = window_starts(query, sketches, plan.sliced)
+                found = session.estimate(query, plan, sketches, starts)
+            except GinghamError as error:
+                tables[query.name] = error.about(f"query {query.name!r}")
+                continue
+            tables[query.name] = found.table
+            if found.weight is not None:
+                self._weights[query.name] = found.weight
+        watch.lap("estimates")
+        return Estimates(session.spark, tables, watch.laps)
+
+    def _without_fragile(self, plan: SketchPlan, error: GinghamError) -> Estimates:
+        sturdy = [query for query in plan.queries if not query.fragile]
+        found = Estimates(self._session.spark, {}, {})
+        if sturdy:
+            found = self._run(self._session.plan(sturdy, self._weights))
+        tables = {query.name: found.tables.get(query.name, error) for query in plan.queries}
+        return replace(found, tables=tables)
+
+    def _sources(self) -> dict[str, RelationSource]:
+        return {**self._registered(), **self._own}

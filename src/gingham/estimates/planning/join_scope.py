@@ -1,0 +1,95 @@
+"""Names in a join of many relations: which of them a column is of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from gingham.core.errors import QueryError
+from gingham.estimates.planning.join_aggregate import Relation
+from gingham.sql.scope import closest, column, spelled
+from gingham.sql.text import write
+
+
+@dataclass
+class JoinScope:
+    """The relations of one query under their aliases."""
+
+    relations: dict[str, Relation] = field(default_factory=dict[str, Relation])
+    merged: dict[str, str] = field(default_factory=dict[str, str])  # by USING: column -> alias
+
+    def enter(self, table: exp.Expr, catalog: Mapping[str, Relation]) -> str:
+        """Add a relation of the FROM clause; gives its alias."""
+        if not isinstance(table, exp.Table):
+            raise QueryError(
+                f"a join with {write(table)[:40]}",
+                "only registered streams and tables can be sketched",
+                "its rows registered under a name: sketches.relation(name, df)",
+            )
+        relation = catalog.get(table.name.lower())
+        if relation is None:
+            raise QueryError(
+                f"there is no relation {table.name}",
+                "registered: " + (", ".join(r.name for r in catalog.values()) or "none"),
+                closest(table.name, catalog) or f'sketches.relation("{table.name}", df)',
+            )
+        alias = (table.alias or table.name).lower()
+        if alias in self.relations:
+            raise QueryError(
+                f"two relations called {alias}",
+                "a column could be of either",
+                f"a second name: FROM {table.name} AS {alias}_1, {table.name} AS {alias}_2",
+            )
+        self.relations[alias] = relation
+        return alias
+
+    def aliases(self, node: exp.Expr) -> list[str]:
+        """The relations whose columns an expression reads, in order of appearance."""
+        found = (self.owner(c)[0] for c in node.find_all(exp.Column, bfs=False))
+        return list(dict.fromkeys(found))
+
+    def bare(self, node: exp.Expr) -> exp.Expr:
+        """An expression over one relation, without the relation's alias."""
+        return node.transform(lambda n: self.owner(n)[1] if isinstance(n, exp.Column) else n)
+
+    def owner(self, node: exp.Column) -> tuple[str, exp.Expr]:
+        """The alias that a column is of, and the column without it."""
+        parts = [part.name for part in node.parts]
+        head = parts[0].lower()
+        if len(parts) > 1 and head in self.relations:
+            alias, parts = head, parts[1:]
+        else:
+            alias = self._only_owner(parts)
+        name = spelled(parts[0], self.relations[alias].columns)
+        if name is None:
+            raise self._unknown(".".join((alias, *parts)))
+        bare: exp.Expr = column(name)
+        for part in parts[1:]:
+            bare = exp.Dot(this=bare, expression=exp.to_identifier(part))
+        return alias, bare
+
+    def _only_owner(self, parts: list[str]) -> str:
+        name = parts[0]
+        if name.lower() in self.merged:
+            return self.merged[name.lower()]
+        found = [alias for alias, r in self.relations.items() if spelled(name, r.columns)]
+        if not found:
+            raise self._unknown(".".join(parts))
+        if len(found) > 1:
+            raise QueryError(
+                f"{name} is ambiguous",
+                f"{' and '.join(found)} both have it",
+                f"the relation's name before it, for example {found[0]}.{name}",
+            )
+        return found[0]
+
+    def _unknown(self, name: str) -> QueryError:
+        reachable = [f"{a}.{c}" for a, r in self.relations.items() for c in r.columns]
+        reachable += [c for r in self.relations.values() for c in r.columns]
+        return QueryError(
+            f"there is no column {name}",
+            f"none of {', '.join(self.relations)} has it",
+            closest(name, reachable) or "one of " + ", ".join(dict.fromkeys(reachable)),
+        )

@@ -1,0 +1,248 @@
+"""COUNT and SUM over joins: SQL text to a query that sketches can estimate, or to why not.
+
+    SELECT sum(l.price * o.rate) FROM orders o, items l
+    WHERE o.id = l.order_id AND l.price > 10 GROUP BY window(ts, '10 minutes')
+
+is the equality o.id = l.order_id, the measures l.price and o.rate, and the selection price > 10.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from sqlglot import exp
+
+from gingham.core.errors import QueryError
+from gingham.estimates.algebra.join_query import JoinQuery, trees
+from gingham.estimates.planning.join_aggregate import Equality, JoinAggregate, Relation, Selection
+from gingham.estimates.planning.join_scope import JoinScope
+from gingham.logical.window import Window
+from gingham.sql.parse import group_by, refuse_what_cannot_be_shared
+from gingham.sql.predicates import to_predicate
+from gingham.sql.scope import spelled
+from gingham.sql.text import cut_range_clause, read_select, write
+from gingham.sql.window_clause import is_window, read_window, two_windows, window_bound
+
+_SHAPE = "SELECT count(*) or sum(r.x) FROM r, s WHERE r.a = s.b AND r.c > 5"
+
+
+def parse_join_aggregate(text: str, name: str, catalog: Mapping[str, Relation]) -> JoinAggregate:
+    """Read one query over relations by their names in lower case."""
+    body, clause = cut_range_clause(text)
+    select = read_select(body)
+    refuse_what_cannot_be_shared(select)
+    if select.args.get("having"):
+        raise QueryError(
+            "HAVING over an estimate",
+            "an estimate near the limit would pass or fail by chance",
+            "a filter on the answers that looks at lower and upper",
+        )
+    scope = JoinScope()
+    conditions = _from(select, scope, catalog)
+    window = _window(select, clause, scope)
+    measures = _measures(_aggregate(select), scope)
+    where = select.args.get("where")
+    conditions += _parts(where.this, exp.And) if where else ()
+    joins: list[Equality] = []
+    selected: dict[str, list[exp.Expr]] = {}
+    for condition in conditions:
+        aliases = scope.aliases(condition)
+        if len(aliases) > 1:
+            joins.append(_equality(condition, scope))
+        else:
+            alias = aliases[0] if aliases else next(iter(scope.relations))
+            selected.setdefault(alias, []).append(scope.bare(condition))
+    _refuse_unjoined(scope, joins)
+    relations = {alias: relation.name for alias, relation in scope.relations.items()}
+    # Refuses cycles.
+    trees([JoinQuery(joins, name, relations)])
+    return JoinAggregate(
+        name,
+        text.strip(),
+        relations,
+        tuple(joins),
+        measures,
+        {alias: _selection(found) for alias, found in selected.items()},
+        window,
+    )
+
+
+def _from(select: exp.Select, scope: JoinScope, catalog: Mapping[str, Relation]) -> list[exp.Expr]:
+    """Enter all relations; gives what ON and USING say."""
+    source = select.args.get("from_") or select.args.get("from")
+    if source is None:
+        raise QueryError("no relations in FROM", "a sketch estimates a join", _SHAPE)
+    scope.enter(source.this, catalog)
+    conditions: list[exp.Expr] = []
+    for join in select.args.get("joins") or ():
+        assert isinstance(join, exp.Join)
+        kind = " ".join(part for part in (join.method, join.side, join.kind) if part).upper()
+        if kind not in ("", "INNER", "CROSS"):
+            raise QueryError(
+                f"a {kind} JOIN",
+                "a sketch knows sums over pairs of rows that are equal, not which rows have none",
+                "JOIN ... ON, or relations with commas between them",
+            )
+        before = list(scope.relations)
+        alias = scope.enter(join.this, catalog)
+        merged = [column.name for column in join.args.get("using") or ()]
+        conditions += [_using(name, before, alias, scope) for name in merged]
+        if join.args.get("on"):
+            conditions += _parts(join.args["on"], exp.And)
+    return conditions
+
+
+def _using(name: str, before: list[str], alias: str, scope: JoinScope) -> exp.Expr:
+    having = [a for a in before if spelled(name, scope.relations[a].columns)]
+    other = scope.merged.get(name.lower()) or (having[0] if having else before[0])
+    scope.merged[name.lower()] = other
+    return exp.EQ(this=exp.column(name, other), expression=exp.column(name, alias))
+
+
+def _parts(node: exp.Expr, kind: type[exp.And | exp.Mul]) -> Iterator[exp.Expr]:
+    """What a chain of ANDs or of products joins."""
+    node = node.unnest()
+    if isinstance(node, kind):
+        yield from _parts(node.this, kind)
+        yield from _parts(node.expression, kind)
+    else:
+        yield node
+
+
+def _equality(condition: exp.Expr, scope: JoinScope) -> Equality:
+    """A condition over several relations: it must be an equality of one with another."""
+    if isinstance(condition, exp.Or):
+        raise QueryError(
+            f"an OR across relations: {write(condition)[:80]}",
+            "sketches multiply what equalities join; rows that match in one of two ways would be "
+            "counted for each",
+            "one query for each side of the OR, and one for both: a + b - both",
+        )
+    if isinstance(condition, exp.EQ):
+        sides = (condition.this, condition.expression)
+        owners = [scope.aliases(side) for side in sides]
+        if all(len(owner) == 1 for owner in owners):
+            left, right = (write(scope.bare(side.unnest())) for side in sides)
+            return owners[0][0], left, owners[1][0], right
+    raise QueryError(
+        f"{write(condition)[:80]} is no equality between two relations",
+        "random signs cancel for keys that are equal, and for no other relation between them",
+        "r.a = s.b, with one relation on each side; or compute this query exactly",
+    )
+
+
+def _refuse_unjoined(scope: JoinScope, joins: list[Equality]) -> None:
+    if len(scope.relations) == 1:
+        raise QueryError(
+            "no join",
+            "a sketch estimates joins; what one relation holds is computed exactly",
+            "loom.add(...) for a query over one stream",
+        )
+    joined = {alias for left, _, right, _ in joins for alias in (left, right)}
+    for alias in scope.relations:
+        if alias not in joined:
+            raise QueryError(
+                f"no equality joins {alias}",
+                "every row of it would be paired with all others",
+                f"WHERE {alias}.a = ...",
+            )
+
+
+def _selection(conditions: list[exp.Expr]) -> Selection:
+    both = exp.and_(*conditions, copy=False)
+    return Selection(to_predicate(both), write(both))
+
+
+def _aggregate(select: exp.Select) -> exp.Expr:
+    found: list[exp.Expr] = []
+    for item in select.expressions:
+        node = item.unalias().unnest()
+        if isinstance(node, exp.Count | exp.Sum):
+            found.append(node)
+        elif window_bound(node) is None:
+            raise QueryError(
+                f"{write(node)[:60]} over a join",
+                "an estimate is a count or a sum: these add up row by row",
+                "SELECT count(*) or sum(x); for an average one query for each of them",
+            )
+    if len(found) != 1:
+        raise QueryError(
+            f"{len(found)} aggregates",
+            "each estimate has its own interval and its own share of the memory",
+            "one query for each aggregate",
+        )
+    return found[0]
+
+
+def _measures(aggregate: exp.Expr, scope: JoinScope) -> dict[str, str]:
+    """What each relation adds up: nothing for count(*), factors of a product for sum(x * y)."""
+    argument = aggregate.this.unnest()
+    owners = [] if isinstance(argument, exp.Star) else scope.aliases(argument)
+    if isinstance(aggregate, exp.Count):
+        if not owners and isinstance(argument, exp.Star | exp.Literal):
+            return {}
+        if len(owners) == 1 and not aggregate.expressions:
+            return {owners[0]: f"CAST(({write(scope.bare(argument))}) IS NOT NULL AS INT)"}
+        raise QueryError(
+            f"{write(aggregate)[:60]} over a join",
+            "rows are counted, all or those where one relation's value is known",
+            "count(*) or count(r.x)",
+        )
+    if len(owners) <= 1:
+        return {(owners or list(scope.relations))[0]: write(scope.bare(argument))}
+    factors = [(scope.aliases(factor), factor) for factor in _parts(argument, exp.Mul)]
+    if any(len(owner) > 1 for owner, _ in factors):
+        raise QueryError(
+            f"{write(aggregate)[:60]} mixes {' and '.join(owners)}",
+            "a sketch adds up what one relation knows of its row; relations are multiplied",
+            "a sum over one relation, sum(r.x), or over a product, sum(r.x * s.y)",
+        )
+    found: dict[str, list[str]] = {alias: [] for alias in owners}
+    for owner, factor in factors:
+        # A constant may stand with any of them.
+        found[(owner or owners)[0]].append(f"({write(scope.bare(factor))})")
+    return {alias: " * ".join(parts) for alias, parts in found.items()}
+
+
+def _window(select: exp.Select, clause: Window | None, scope: JoinScope) -> Window | None:
+    grouped = group_by(select)
+    calls = [node for node in grouped if is_window(node)]
+    keys = [node for node in grouped if not is_window(node)]
+    if keys:
+        raise QueryError(
+            f"GROUP BY {write(keys[0])[:60]}",
+            "a sketch gives one number; every group would need a sketch of its own",
+            "GROUP BY window(...) alone, and a query with a selection for each group that matters",
+        )
+    streams = {alias: r.time for alias, r in scope.relations.items() if r.time is not None}
+    if len(calls) + (clause is not None) > 1:
+        raise two_windows()
+    if not calls and clause is None:
+        return None
+    if not streams:
+        raise QueryError(
+            "a window over tables", "none of them has an event time", "no window, or a stream"
+        )
+    return clause or _called(calls[0], streams)
+
+
+def _called(call: exp.Expr, streams: Mapping[str, str]) -> Window:
+    subject, time = call.expressions[0], next(iter(streams.values()))
+    named = isinstance(subject, exp.Column) and {subject.name.lower()} == {
+        found.lower() for found in streams.values()
+    }
+    qualified = subject.table if isinstance(subject, exp.Column) else ""
+    if not named:
+        raise QueryError(
+            f"window({write(subject)}, ...)",
+            "a window cuts every stream of the query by its event time: "
+            + ", ".join(f"{alias}.{found}" for alias, found in streams.items()),
+            f"window({time}, ...)" if len(set(streams.values())) == 1 else "[RANGE r SLIDE s]",
+        )
+    if qualified and (len(streams) > 1 or qualified.lower() not in streams):
+        raise QueryError(
+            f"window({write(subject)}, ...) cuts one of several streams",
+            "every stream of the query is cut alike: rows join within a window",
+            f"window({time}, ...) without the alias; sketches.relation(...) for what stays whole",
+        )
+    return read_window(call, time)

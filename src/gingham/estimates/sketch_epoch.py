@@ -1,0 +1,75 @@
+"""A plan of joined streams while it is in use: its sketches, and who reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from gingham.core.errors import GinghamError
+from gingham.core.time import NEVER
+from gingham.estimates.planning.share_sketches import adopt
+from gingham.estimates.planning.sketch_plan import BoundJoin, SketchPlan
+from gingham.estimates.planning.sliced_sketches import SketchTable
+from gingham.estimates.planning.spare_sketches import without
+from gingham.estimates.sketch_log import StoredEpoch
+
+
+@dataclass
+class SketchEpoch:
+    """A plan, the windows that it answers, and their sketches so far."""
+
+    number: int
+    plan: SketchPlan
+    since: int  # its windows start here or later,
+    until: int  # and before this
+    tables: pa.Table  # sketches of what is no stream
+    parts: list[pa.Table] = field(default_factory=list[pa.Table])
+    floor: int = NEVER  # slices before this are dropped: windows that start earlier lack some
+    # Queries that came later: their windows end after this.
+    adopted: dict[str, int] = field(default_factory=dict[str, int])
+    # Queries that raised in the middle of a batch, and why: it goes on without them.
+    raised: dict[str, GinghamError] = field(default_factory=dict[str, GinghamError])
+
+    @property
+    def stored(self) -> StoredEpoch:
+        sharing = self.plan.sharing
+        texts = {query.name: query.query.text for query in self.plan.queries}
+        adopted = {name: (texts.pop(name), after) for name, after in self.adopted.items()}
+        raised = {name: (e.what, e.why, e.instead) for name, e in self.raised.items()}
+        return StoredEpoch(
+            self.number, self.since, texts, sharing.weights, sharing.fingerprint, adopted, raised
+        )
+
+    @property
+    def live(self) -> SketchPlan:
+        """What rows are sketched under."""
+        return without(self.plan, self.raised)[0] if self.raised else self.plan
+
+    @property
+    def lost(self) -> dict[str, GinghamError]:
+        """Queries that it does not answer any more, and why."""
+        if not self.raised:
+            return {}
+        why = next(iter(self.raised.values()))
+        return {**dict.fromkeys(without(self.plan, self.raised)[1], why), **self.raised}
+
+    def adopt(self, query: BoundJoin, after: int) -> bool:
+        """Let one more query read the sketches; False if it does already, or they do not serve."""
+        # Once a query raised, some sketches have gaps.
+        if self.raised or any(query.name == known.name for known in self.plan.queries):
+            return False
+        plan = adopt(self.plan, query)
+        if plan is None:
+            return False
+        self.plan, self.adopted[query.name] = plan, after
+        return True
+
+    def read_by(self, registered: Mapping[str, str]) -> list[BoundJoin]:
+        """The queries that it answers, of those that are registered with this text."""
+        known, lost = self.plan.queries, self.lost
+        return [q for q in known if registered.get(q.name) == q.query.text and q.name not in lost]
+
+    def sketches(self) -> SketchTable:
+        return SketchTable(pa.concat_tables([self.tables, *self.parts]), self.plan.sharing)

@@ -1,0 +1,109 @@
+"""What estimates are made with: relations, a budget, and Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from gingham.estimates.algebra.space import Metric
+from gingham.estimates.planning.join_aggregate import Relation
+from gingham.estimates.planning.parse_joins import parse_join_aggregate
+from gingham.estimates.planning.share_sketches import share_sketches
+from gingham.estimates.planning.sketch_plan import BoundJoin, SketchPlan
+from gingham.estimates.planning.sliced_sketches import Estimated, SketchTable, Starts, estimated
+from gingham.estimates.spark.join_types import check_join
+from gingham.estimates.spark.sketch_pass import SketchPasses
+from gingham.plan.slices import Slices, sliced
+from gingham.session.safe_expressions import safely
+from gingham.session.sources import RelationSource
+from gingham.spark.check import MakeSafe
+from gingham.spark.event_time import first_instant, micros
+from gingham.spark.session import is_ansi
+from gingham.spark.types import Types, column_types
+from gingham.sql.safe import calls_user_function
+
+
+def relation_of(source: RelationSource) -> Relation:
+    """What the parser has to know of a source."""
+    return Relation(source.name, column_types(source.rows), source.time)
+
+
+@dataclass(frozen=True)
+class SketchSession:
+    """Relations by their names in lower case, and how much memory their sketches may take."""
+
+    spark: SparkSession
+    sources: Callable[[], Mapping[str, RelationSource]]
+    budget: int
+    metric: Metric
+    seed: int
+    confidence: float
+    _types: dict[str, Types] = field(default_factory=dict[str, Types])
+    _passes: SketchPasses = field(default_factory=SketchPasses)
+
+    def source(self, relation: str) -> RelationSource:
+        return self.sources()[relation.lower()]
+
+    def bind(self, sql: str, name: str) -> BoundJoin:
+        """The query with types, or the reason why it is refused."""
+        sources = self.sources()
+        catalog = {key: relation_of(source) for key, source in sources.items()}
+        query = parse_join_aggregate(sql, name, catalog)
+        types: dict[str, Types] = {}
+        make_safe: dict[str, MakeSafe] = {}
+        for alias, relation in query.relations.items():
+            key = relation.lower()
+            types[alias] = self._types.setdefault(key, Types(sources[key].rows))
+            make_safe[alias] = safely(catalog[key].columns, ansi=is_ansi(self.spark))
+        bound = check_join(query, types, make_safe)
+        read = [selection.sql for selection in query.selections.values()]
+        read += [*query.measures.values(), *(sql for _, a, _, b in query.joins for sql in (a, b))]
+        return replace(bound, fragile=bound.fragile or any(map(calls_user_function, read)))
+
+    def plan(self, queries: Sequence[BoundJoin], weights: Mapping[str, float]) -> SketchPlan:
+        """Sketches for these queries within the budget."""
+        return share_sketches(
+            queries,
+            {source.name: source.time for source in self.sources().values()},
+            budget=self.budget,
+            metric=self.metric,
+            weights=weights,
+            seed=self.seed,
+        )
+
+    def latest(self, stream: str, rows: DataFrame) -> int | None:
+        """The latest event time of some rows of a stream, in microseconds."""
+        time = self.source(stream).time
+        assert time is not None  # it is a stream
+        return rows.select(F.max(F.expr(micros(rows, time)))).collect()[0][0]
+
+    def sketch(self, plan: SketchPlan, rows: Mapping[str, DataFrame]) -> pa.Table:
+        """The sketches of some relations, from these rows of them."""
+        passes = [one for one in plan.passes if one.relation in rows]
+        times = {one.relation: self.source(one.relation).time for one in passes}
+        slices = self._slices(plan, rows, times)
+        return self._passes.sketch(plan.sharing, passes, rows, times, slices)
+
+    def _slices(
+        self, plan: SketchPlan, rows: Mapping[str, DataFrame], times: Mapping[str, str | None]
+    ) -> Slices | None:
+        timed = {name: time for name, time in times.items() if time is not None}
+        if not plan.edges or not timed:
+            return None
+        name, time = next(iter(timed.items()))
+        return sliced({0: plan.edges}, lambda: (first_instant(rows[name], time), None))[0]
+
+    def estimate(
+        self, query: BoundJoin, plan: SketchPlan, sketches: SketchTable, starts: Starts
+    ) -> Estimated:
+        """What a query answers, for windows that start here."""
+        bounds = pa.timestamp("us", "UTC")
+        for relation in query.query.relations.values():
+            source = self.source(relation)
+            if source.time and column_types(source.rows)[source.time] == "timestamp_ntz":
+                bounds = pa.timestamp("us")
+        return estimated(query, sketches, plan.sliced, starts, self.confidence, bounds)

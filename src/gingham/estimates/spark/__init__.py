@@ -1,0 +1,1 @@
+"""Types of join aggregates, and sketches of rows, by Spark."""

@@ -1,0 +1,198 @@
+"""Windows as arrays: their slides, residues and overlap factors, equal edge sets together."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from gingham.algebra.edges import ResidueClass
+from gingham.core.arrays import Floats, Ints
+from gingham.core.errors import QueryError
+from gingham.core.time import SECOND
+from gingham.logical.window import Window
+
+AnyWindow = tuple[int, int] | Window
+
+_LONGEST = 1 << 62
+
+
+@dataclass(frozen=True, eq=False)
+class Windows:
+    """Windows in the order given.
+
+    Pairs (range, slide) are in any unit of time, the rate then being rows per unit; windows of
+    queries are in microseconds, and the rate is rows per second.
+    """
+
+    given: Sequence[AnyWindow]
+    slides: Ints
+    lows: Ints  # the smaller residue
+    highs: Ints  # the other one; the same if there is only one
+    factors: Floats  # what a tree's windows add up to: range / slide unless told
+    ticks: int  # per unit of time
+
+    def __len__(self) -> int:
+        return len(self.given)
+
+    @cached_property
+    def sets(self) -> EdgeSets:
+        """Windows with equal edges taken together."""
+        return _together(self)
+
+
+@dataclass(frozen=True, eq=False)
+class EdgeSets:
+    """Different sets of edges, each with the sum of overlap factors of its windows."""
+
+    slides: Ints
+    lows: Ints
+    highs: Ints
+    factors: Floats
+    of_window: Ints  # for each window its set
+    ticks: int
+
+    def __len__(self) -> int:
+        return len(self.slides)
+
+    @property
+    def rates(self) -> Floats:
+        """Edges per unit of time."""
+        return np.where(self.lows == self.highs, 1.0, 2.0) / self.slides * self.ticks
+
+    def classes(self, i: int) -> tuple[ResidueClass, ...]:
+        """One or two residue classes."""
+        slide, low, high = int(self.slides[i]), int(self.lows[i]), int(self.highs[i])
+        return ((slide, low),) if low == high else ((slide, low), (slide, high))
+
+    def all_classes(self) -> list[ResidueClass]:
+        """The classes of all sets, each once."""
+        pairs = np.stack([np.tile(self.slides, 2), np.append(self.lows, self.highs)])
+        return list(map(tuple, np.unique(pairs, axis=1).T.tolist()))
+
+    def part(self, which: Ints) -> EdgeSets:
+        """Some of the sets; windows of the others get no set."""
+        places = np.full(len(self), -1)
+        places[which] = np.arange(len(which))
+        return EdgeSets(
+            self.slides[which],
+            self.lows[which],
+            self.highs[which],
+            self.factors[which],
+            places[self.of_window],
+            self.ticks,
+        )
+
+
+def read_windows(windows: Iterable[AnyWindow], factors: Sequence[float] | None = None) -> Windows:
+    """Check windows and take them apart; factors are range / slide unless they are given.
+
+    >>> read = read_windows([(12, 9), (10, 6), (8, 4), (9, 6)])
+    >>> [read.sets.classes(i) for i in range(4)]
+    [((9, 0), (9, 3)), ((6, 0), (6, 4)), ((4, 0),), ((3, 0),)]
+    """
+    # Lists and rows of arrays will do for pairs, but only tuples can be looked up.
+    raw: list[Any] = list(windows)
+    given: list[AnyWindow] = [tuple(w) if isinstance(w, list | np.ndarray) else w for w in raw]
+    if not given:
+        raise QueryError(
+            "no windows", "a plan needs at least one", "for example weave([(600, 300)], rate=100)"
+        )
+    logical = sum(isinstance(window, Window) for window in given)
+    if logical == len(given):
+        spans = [(w.range, w.slide, w.start) for w in given if isinstance(w, Window)]
+        return _apart(given, np.array(spans, dtype=np.int64), SECOND, factors)
+    if logical:
+        raise QueryError(
+            "pairs among windows of queries",
+            "pairs are in a unit of your own, windows of queries in microseconds",
+            "all of one kind",
+        )
+    return _apart(given, _pairs(given), 1, factors)
+
+
+def _pairs(given: Sequence[AnyWindow]) -> Ints:
+    try:
+        spans = np.asarray(given)
+    except (ValueError, OverflowError):
+        spans = np.empty((0, 0))
+    if spans.ndim != 2 or spans.shape[1] != 2:
+        odd = next((w for w in given if not _is_pair(w)), given[0])
+        raise QueryError(
+            f"{odd!r} is no window",
+            "a window is a pair of whole numbers: range and slide",
+            "for example (600, 300)",
+        )
+    if spans.dtype.kind not in "iu" or spans.max() > _LONGEST:
+        odd = next((w for w in given if not _is_whole(w)), given[0])
+        raise QueryError(
+            f"a window {odd!r}",
+            f"range and slide are whole numbers of up to {_LONGEST:.1e}",
+            "count in milliseconds or microseconds where seconds are too coarse",
+        )
+    return spans.astype(np.int64)
+
+
+def _is_pair(window: Any) -> bool:
+    return isinstance(window, tuple) and len(window) == 2  # pyright: ignore[reportUnknownArgumentType]
+
+
+def _is_whole(window: object) -> bool:
+    parts: Sequence[object] = tuple(window) if isinstance(window, list | tuple) else ()
+    return all(isinstance(part, int | np.integer) and abs(part) <= _LONGEST for part in parts)
+
+
+def _apart(
+    given: Sequence[AnyWindow], spans: Ints, ticks: int, factors: Sequence[float] | None
+) -> Windows:
+    ranges, slides = spans[:, 0], spans[:, 1]
+    wrong = np.flatnonzero((ranges <= 0) | (slides <= 0))
+    if len(wrong):
+        raise QueryError(
+            f"a window {given[wrong[0]]!r}",
+            "range and slide must be longer than nothing",
+            "for example (600, 300)",
+        )
+    starts = spans[:, 2] % slides if spans.shape[1] > 2 else np.zeros_like(slides)
+    # Added only after the modulo: both together are below twice the slide.
+    ends = (starts + ranges % slides) % slides
+    lows, highs = np.minimum(starts, ends), np.maximum(starts, ends)
+    found = ranges / slides if factors is None else np.asarray(factors, dtype=np.float64)
+    return Windows(given, slides, lows, highs, found, ticks)
+
+
+def _together(windows: Windows) -> EdgeSets:
+    slides, lows, highs = windows.slides, windows.lows, windows.highs
+    # Two residues half a slide apart are one residue modulo half the slide.
+    half = (highs - lows) * 2 == slides
+    slides = np.where(half, slides // 2, slides)
+    lows = np.where(half, lows % slides, lows)
+    highs = np.where(half, lows, highs)
+    order = np.lexsort((highs, lows, slides))
+    keys = np.stack([slides, lows, highs])[:, order]
+    first = np.append(True, (keys[:, 1:] != keys[:, :-1]).any(axis=0))
+    # Sets stand in the order of their first windows, as the trees of Weave Share do.
+    rank = np.argsort(order[first])
+    number = np.empty(len(rank), dtype=np.int64)
+    number[rank] = np.arange(len(rank))
+    of_window = np.empty(len(slides), dtype=np.int64)
+    of_window[order] = number[np.cumsum(first) - 1]
+    slides, lows, highs = keys[:, first][:, rank]
+    factors = np.zeros(len(slides))
+    np.add.at(factors, of_window, windows.factors)
+    return EdgeSets(slides, lows, highs, factors, of_window, windows.ticks)
+
+
+def checked_rate(rate: float) -> float:
+    """A finite rate of at least zero."""
+    if isinstance(rate, bool) or not isinstance(rate, int | float | np.number):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise QueryError(f"a rate {rate!r}", "a rate is a number of rows", "for example rate=100")
+    if not math.isfinite(rate) or rate < 0:
+        raise QueryError(
+            f"a rate of {rate}", "a rate is at least zero, and finite", "for example rate=100"
+        )
+    return float(rate)

@@ -1,1 +1,0 @@
-"""Streams: the loop over micro-batches, its log of shards, epochs, sinks and progress."""

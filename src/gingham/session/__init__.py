@@ -1,0 +1,1 @@
+"""What batch runs and streams have in common: sources, expressions, load; the batch run."""

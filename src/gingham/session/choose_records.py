@@ -1,0 +1,76 @@
+"""Whether the fragments of a run are reduced to records, and to which."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pyspark.sql import DataFrame
+
+from gingham.algebra.edges import edge_rate
+from gingham.core.arrays import Ints
+from gingham.core.errors import FragmentError
+from gingham.core.time import SECOND
+from gingham.optimizer.cost import Cost
+from gingham.optimizer.decompose import reduce_forest
+from gingham.plan.cells import Cells
+from gingham.plan.fold import fold
+from gingham.plan.forest import Plan
+from gingham.plan.load import expected_places
+from gingham.plan.records import Reduced
+from gingham.spark.send_records import met
+
+Fragments = bool | Literal["auto"]
+
+# A job of its own has its price, however few rows it looks at.
+_JOB = 0.3
+
+
+def choose(
+    plan: Plan, enriched: DataFrame, cost: Cost, cells: Cells, fragments: Fragments
+) -> Reduced | None:
+    """Records for the fragments of a plan: if wanted, or if that is expected to save something.
+
+    Which fragments there are is seen in a pass over the columns that conditions look at.
+    """
+    if fragments not in (True, False, "auto"):
+        raise FragmentError(
+            f"fragments={fragments!r}",
+            "fragments are reduced to records, are not, or that is decided by cost",
+            'True, False or "auto"',
+        )
+    if fragments is False or (fragments == "auto" and not _promising(plan, cost)):
+        return None
+    seen = met(enriched, plan.forest, fold(plan.forest, cells))
+    reduced = reduce_forest(plan.forest, seen, cells)
+    if fragments == "auto" and not _cheaper(plan, reduced, seen, cost):
+        return None
+    return reduced
+
+
+def _promising(plan: Plan, cost: Cost) -> bool:
+    """Whether as many records as queries, with no row in two of them, would save anything."""
+    looked = _JOB + plan.load.rows * (cost.row + cost.grid * len(plan.forest.grids))
+    placement = plan.forest.placement
+    return sum(_saved(plan, cost, i, placement.count(i)) for i in set(placement)) > looked
+
+
+def _cheaper(plan: Plan, reduced: Reduced, seen: Ints, cost: Cost) -> bool:
+    """Whether records are cheaper than shards, now that fragments are known."""
+    saved = 0.0
+    for place, (grid, records) in enumerate(zip(plan.forest.grids, reduced.grids, strict=True)):
+        own = seen[(seen >= grid.offset) & (seen < grid.offset + grid.cells)] - grid.offset
+        sent = sum(len(records.records_of(cell)) for cell in own) / max(1, len(own))
+        saved += _saved(plan, cost, place, records.size)
+        saved -= (sent - 1) * plan.load.rows * cost.grid
+    return saved > 0
+
+
+def _saved(plan: Plan, cost: Cost, place: int, records: int) -> float:
+    """What so many records in place of cells save of making and reading shards of a grid."""
+    load, grid = plan.load, plan.forest.grids[place]
+    slices = max(1.0, edge_rate(plan.forest.trees[grid.tree]) * SECOND * load.seconds)
+    conditions = plan.forest.placement.count(place)
+    groups = load.groups ** len(grid.keys)
+    fewer = expected_places(load.rows, slices * records * groups)
+    shards = load.shards(slices, grid.axes, grid.keys)
+    return cost.shards(shards, conditions) - cost.shards(fewer, conditions)

@@ -1,0 +1,48 @@
+"""What must be known of the rows before queries are woven."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from pyspark.sql import DataFrame
+
+from gingham.optimizer import optimize
+from gingham.optimizer.cost import Cost
+from gingham.optimizer.trees import may_gain
+from gingham.plan.bound import BoundQuery
+from gingham.plan.load import Load
+from gingham.spark.analyze import sampled
+from gingham.spark.enrich import Lookups
+from gingham.spark.failures import SPARK_ERRORS
+
+
+def weighed(
+    stream: str,
+    queries: Sequence[BoundQuery],
+    rows: DataFrame,
+    time: str,
+    lookups: Lookups,
+    cost: Cost,
+    count: Callable[[], Load],
+) -> Load:
+    """How many rows there are, and how a sample spreads if there is more than one way to weave.
+
+    Nothing is known of rows that raise here: they raise in the run as well, which deals with it.
+    """
+    try:
+        load = count()
+        if not may_gain(queries, cost, load):
+            return load
+        # Where grids cost nothing, every set of attributes has one of its own.
+        free, one_tree = replace(cost, grid=0.0), dict.fromkeys((q.name for q in queries), 0)
+        apart = optimize(stream, queries, free, load, trees=one_tree)
+        enriched = lookups.enrich(rows, apart.joins, apart.columns)
+        return replace(load, sample=sampled(enriched, apart.forest, time))
+    except SPARK_ERRORS:
+        return Load()
+
+
+def have_different_edges(queries: Sequence[BoundQuery]) -> bool:
+    """Whether there is anything to weave."""
+    return len({query.window.classes for query in queries}) > 1

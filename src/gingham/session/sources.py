@@ -1,0 +1,164 @@
+"""What queries read: streams, and tables that rows are looked up in, registered by name."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass, replace
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from gingham.core.errors import CatalogError
+from gingham.core.names import quoted
+from gingham.logical.catalog import Catalog, Stream, Table
+from gingham.logical.query import Query
+from gingham.plan.bound import BoundQuery
+from gingham.plan.load import Load
+from gingham.session.safe_expressions import safely
+from gingham.spark.analyze import rows_and_span
+from gingham.spark.check import check
+from gingham.spark.enrich import Lookup, Lookups
+from gingham.spark.event_time import first_instant
+from gingham.spark.session import is_ansi
+from gingham.spark.types import Types, column_types
+from gingham.sql import parse
+from gingham.sql.safe import calls_user_function
+
+
+@dataclass(frozen=True, slots=True)
+class RelationSource:
+    """The rows of a relation that can be joined; those of a stream have an event time."""
+
+    name: str
+    rows: DataFrame
+    time: str | None = None
+    watermark: str | None = None  # how late rows may come
+
+
+@dataclass(frozen=True)
+class StreamSource:
+    """A stream, its rows, and how late they may come."""
+
+    info: Stream
+    rows: DataFrame
+    watermark: str | None
+
+    @functools.cached_property
+    def instant(self) -> int:
+        """When there is data. Only speed depends on it, so one look is enough."""
+        if "counted" in self.__dict__:
+            return self.counted[1]
+        return first_instant(self.rows, self.info.time)
+
+    @functools.cached_property
+    def counted(self) -> tuple[Load, int]:
+        """How many rows over how much time, and the first instant."""
+        return rows_and_span(self.rows, self.info.time)
+
+
+class Sources:
+    """Streams and tables by their names in lower case, and what Spark has said about them."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self.streams: dict[str, StreamSource] = {}
+        self.lookups = Lookups()
+        self._spark = spark
+        self._tables: dict[str, Table] = {}
+        self._types: dict[object, Types] = {}
+
+    def add_stream(self, name: str, rows: DataFrame, time: str, watermark: str | None) -> None:
+        self._refuse_name(name)
+        columns = column_types(rows)
+        if time not in columns:
+            raise CatalogError(
+                f"stream {name!r} has no column {time!r}",
+                "windows are made of event time",
+                f"time=... with one of {', '.join(columns)}",
+            )
+        if columns[time] not in ("timestamp", "timestamp_ntz"):
+            raise CatalogError(
+                f"{time} of stream {name!r} is a {columns[time]}",
+                "event time must be a timestamp",
+                f'rows.withColumn("{time}", to_timestamp("{time}")) before it is registered',
+            )
+        self.streams[name.lower()] = StreamSource(Stream(name, columns, time), rows, watermark)
+
+    def add_table(self, name: str, rows: DataFrame, keys: tuple[str, ...]) -> None:
+        self._refuse_name(name)
+        columns = column_types(rows)
+        missing = [k for k in keys if k not in columns]
+        if missing or not keys:
+            raise CatalogError(
+                f"table {name!r} has no column {', '.join(missing) or '(no key given)'}",
+                "a table is looked up by its key",
+                f"key=... with one of {', '.join(columns)}",
+            )
+        self.lookups[name] = Lookup(rows, keys, _size(name, rows, keys))
+        self._tables[name.lower()] = Table(name, columns, keys)
+
+    def stream(self, name: str | None) -> StreamSource:
+        """The stream of this name; without a name the only one there is."""
+        if name is None and len(self.streams) == 1:
+            return next(iter(self.streams.values()))
+        found = self.streams.get((name or "").lower())
+        if found is None:
+            raise CatalogError(
+                f"there is no stream {name!r}" if name else "which stream?",
+                "registered: " + (", ".join(self.streams) or "none"),
+                "loom.stream(name, df, time=...)",
+            )
+        return found
+
+    def bind(self, sql: str, name: str) -> BoundQuery:
+        """The query with types, or the reason why it is refused."""
+        ansi = is_ansi(self._spark)
+        catalog = Catalog({key: s.info for key, s in self.streams.items()}, self._tables)
+        query, types = parse(sql, name, catalog)
+        time = self.stream(query.stream).info.time
+        make_safe = safely(types, ansi=ansi)
+        bound = check(query, self._types_for(query), time, make_safe, ansi=ansi)
+        read = (query.where_sql, *query.keys, *(a.sql for a in query.aggregates))
+        return replace(bound, fragile=bound.fragile or any(map(calls_user_function, read)))
+
+    def enriched(self, query: Query) -> DataFrame:
+        """The rows of a query's stream, with the columns of its tables."""
+        return self._types_for(query).rows
+
+    def relations(self) -> dict[str, RelationSource]:
+        """All of them as relations that can be joined."""
+        streams = {
+            key: RelationSource(s.info.name, s.rows, s.info.time, s.watermark)
+            for key, s in self.streams.items()
+        }
+        tables = {
+            key: RelationSource(t.name, self.lookups[t.name].rows)
+            for key, t in self._tables.items()
+        }
+        return {**streams, **tables}
+
+    def _types_for(self, query: Query) -> Types:
+        key = (query.stream, query.joins)
+        if key not in self._types:
+            rows = self.stream(query.stream).rows
+            self._types[key] = Types(self.lookups.enrich(rows, query.joins))
+        return self._types[key]
+
+    def _refuse_name(self, name: str) -> None:
+        if name.lower() in {*self.streams, *self._tables}:
+            raise CatalogError.registered_twice(name)
+
+
+def _size(name: str, rows: DataFrame, keys: tuple[str, ...]) -> int:
+    """How many rows a table has; refused if a key comes twice."""
+    each = rows.groupBy(*(F.col(quoted(k)) for k in keys)).count()
+    known = " AND ".join(f"{quoted(k)} IS NOT NULL" for k in keys)
+    repeated = F.expr(f"CASE WHEN {known} AND count > 1 THEN struct(*) END")
+    size, twice = each.agg(F.sum("count"), F.first(repeated, ignorenulls=True)).collect()[0]
+    if twice is not None:
+        value = ", ".join(f"{k} = {twice[k]!r}" for k in keys)
+        raise CatalogError(
+            f"the key of table {name!r} is not unique",
+            f"{value} stands in {twice['count']} rows, so a lookup would multiply rows",
+            f"rows.dropDuplicates({list(keys)}), or a key of more columns",
+        )
+    return size or 0

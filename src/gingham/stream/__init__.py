@@ -1,0 +1,1 @@
+"""Streaming DataFrames: the loop over micro-batches and what it needs."""

@@ -1,0 +1,160 @@
+"""A micro-batch of rows becomes shards, in one Spark job."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from gingham.core import names
+from gingham.core.arrays import Ints
+from gingham.core.time import NEVER
+from gingham.finals.shards import located, no_shards, shards_in
+from gingham.plan.forest import Forest, Grid, Plan
+from gingham.plan.slices import sliced
+from gingham.spark.enrich import Lookups
+from gingham.spark.event_time import first_instant, micros
+from gingham.spark.run import too_large
+from gingham.spark.session import planned_once
+from gingham.spark.shards import in_grids, located_in_spark, shards
+
+# What is counted of every shard, and how counts are put together.
+_COUNTED = {names.ROWS: "sum", names.LATE: "sum", names.LATEST: "max"}
+_TIMELESS = "__timeless"
+# Batches of up to so many rows are grouped in one task, and without generating code for them.
+FEW_ROWS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Shards, and what was counted on the way."""
+
+    shards: pa.Table
+    rows: int
+    late: int
+    timeless: int  # rows without a time, which are in no window
+    latest: int
+    cells: np.ndarray  # rows in each cell
+    far: DataFrame | None = None  # shards that stay with the executors
+    kept: DataFrame | None = None  # what executors keep until the far shards are written
+
+
+class TooManyShardsError(Exception):
+    """The driver cannot hold the shards of a batch unless these grids are far."""
+
+    def __init__(self, grids: Collection[Grid]) -> None:
+        self.grids = grids
+
+
+def collect(
+    df: DataFrame,
+    plan: Plan | None,
+    lookups: Lookups,
+    time: str,
+    watermark: int,
+    near: tuple[int, int | None] | None,
+    *,
+    few: bool,
+    far: frozenset[int],
+    most: int,
+    folds: Mapping[int, Ints] | None = None,
+) -> Batch:
+    """Code and group the rows of a batch.
+
+    `near` is an instant near which they are expected, and how near, as far as that is known.
+
+    The shards of far grids stay where they are. If the others have more than `most`, an error
+    tells which of them must be far, too. `folds` are those of `shards`.
+    """
+    watched = {
+        names.ROWS: "count(1)",
+        names.LATE: f"count_if({names.TIME} < {watermark}L)",
+        names.LATEST: f"max({names.TIME})",
+    }
+    if plan is None:
+        return _only_counted(df, time, watched)
+    forest = plan.forest
+    slices = sliced(forest.trees, lambda: near or (first_instant(df, time), None))
+    enriched = lookups.enrich(df, plan.joins, plan.columns, few=few)
+    made = shards(enriched, forest, slices, time, watched=watched, folds=folds)
+    away = tuple(grid for grid in forest.grids if grid.number in far)
+    if away:
+        return _apart(located_in_spark(made, forest, slices), away, forest, most)
+    # Without keys there are no more shards than cells, in every slice.
+    limited = bool(forest.keys) or forest.cells > most
+    with planned_once(df.sparkSession, few=few):
+        table = (made.limit(most + 1) if limited else made).toArrow()
+    found = located(table, forest, slices)
+    if limited and table.num_rows > most:
+        # Rows without a time, which are in no grid, may be of many groups, too.
+        raise TooManyShardsError(too_large(shards_in(found, forest), most // 2) or forest.grids)
+    timeless = _sum(table[names.ROWS]) - _sum(found[names.ROWS])
+    return _batch(found, found, timeless, forest)
+
+
+def _apart(made: DataFrame, away: tuple[Grid, ...], forest: Forest, most: int) -> Batch:
+    """Only the shards of grids that are not far come here; the others are counted."""
+    made = made.persist()
+    stays = f"{names.INSTANT} IS NULL OR {in_grids(names.CELL, away)}"
+    near = made.where(f"NOT ({stays})").limit(most + 1).toArrow()
+    if near.num_rows > most:
+        made.unpersist()
+        raise TooManyShardsError(too_large(shards_in(near, forest), most // 2))
+    left = made.where(stays)
+    timeless = F.expr(f"{names.INSTANT} IS NULL").alias(_TIMELESS)
+    counts = left.groupBy(names.CELL, timeless).agg(
+        *(F.expr(f"{how}({name})").alias(name) for name, how in _COUNTED.items())
+    )
+    counted = counts.toArrow()
+    untimed = counted[_TIMELESS].to_numpy().astype(bool)
+    timed = counted.filter(pa.array(~untimed)).drop_columns([_TIMELESS])
+    batch = _batch(
+        near,
+        pa.concat_tables([near.select(timed.column_names), timed], promote_options="permissive"),
+        _sum(counted.filter(pa.array(untimed))[names.ROWS]),
+        forest,
+    )
+    far = left.where(f"{names.INSTANT} IS NOT NULL").drop(*_COUNTED)
+    return replace(batch, far=far, kept=made)
+
+
+def _batch(found: pa.Table, counted: pa.Table, timeless: int, forest: Forest) -> Batch:
+    # Every row is once in every grid.
+    of, rows = counted[names.CELL].to_numpy(), counted[names.ROWS].to_numpy()
+    first = counted.filter(pa.array(of < forest.grids[0].cells))
+    return Batch(
+        found.drop_columns(list(_COUNTED)),
+        rows=_sum(first[names.ROWS]),
+        late=_sum(first[names.LATE]),
+        timeless=timeless // len(forest.grids),
+        latest=_latest(first),
+        cells=np.bincount(of, rows, minlength=forest.cells).astype(np.int64),
+    )
+
+
+def _only_counted(df: DataFrame, time: str, watched: dict[str, str]) -> Batch:
+    timed = df.selectExpr(f"{micros(df, time)} AS {names.TIME}")
+    counted = [f"{sql} AS {name}" for name, sql in watched.items()]
+    table = timed.selectExpr(*counted, f"count_if({names.TIME} IS NULL) AS timeless").toArrow()
+    timeless = _sum(table["timeless"])
+    return Batch(
+        no_shards(),
+        _sum(table[names.ROWS]) - timeless,
+        _sum(table[names.LATE]),
+        timeless,
+        _latest(table),
+        np.zeros(0, dtype=np.int64),
+    )
+
+
+def _sum(column: pa.ChunkedArray) -> int:
+    return int(column.to_numpy().sum())
+
+
+def _latest(table: pa.Table) -> int:
+    found = table[names.LATEST].drop_null().to_numpy()
+    return int(found.max()) if len(found) else NEVER

@@ -1,0 +1,73 @@
+"""The answers that are due, from shards in memory or from shards with the executors."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+
+from gingham.core.errors import GinghamError
+from gingham.finals.answer import answer
+from gingham.finals.frames import Due
+from gingham.finals.shards import ShardTable
+from gingham.plan.bound import BoundQuery
+from gingham.plan.cells import Cells
+from gingham.plan.forest import Forest
+from gingham.sinks.answer import Answer, FarAnswer
+from gingham.spark.alone import finish
+from gingham.spark.answers import finished
+from gingham.spark.executors import answer_due
+from gingham.spark.failures import SPARK_ERRORS, failed_job
+
+Asked = Mapping[BoundQuery, Due]
+
+
+@dataclass
+class Finals:
+    """Answers by the names of their queries, why some have none, how long each took."""
+
+    answers: dict[str, Answer] = field(default_factory=dict)
+    failed: dict[str, GinghamError] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    def near(self, spark: SparkSession, asked: Asked, table: ShardTable, cells: Cells) -> None:
+        """Answer queries in this process; one that fails does not touch the others."""
+        slots: dict[str, pa.Table] = {}
+        for query, due in asked.items():
+            start = time.perf_counter()
+            try:
+                found = answer(query, table, cells, due)
+            except GinghamError as error:
+                self.failed[query.name] = error
+            else:
+                if found.num_rows:
+                    slots[query.name] = found
+            self.seconds[query.name] = time.perf_counter() - start
+        answers, failed = finished(spark, {q.name: q.query for q in asked}, slots)
+        self.answers |= answers
+        self.failed |= failed
+
+    def far(
+        self,
+        asked: Asked,
+        shards: DataFrame,
+        forest: Forest,
+        write: Callable[[str, DataFrame], FarAnswer],
+    ) -> None:
+        """Answer queries where their shards are."""
+        for query, due in asked.items():
+            start = time.perf_counter()
+            slots = answer_due(query, shards, forest, due)
+            try:
+                found = write(query.name, finish(slots, query.query))
+            except SPARK_ERRORS as error:
+                self.failed[query.name] = failed_job(error)
+            else:
+                if found.num_rows:
+                    self.answers[query.name] = found
+                else:
+                    found.delete()
+            self.seconds[query.name] = time.perf_counter() - start

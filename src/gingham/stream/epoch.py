@@ -1,0 +1,194 @@
+"""Epochs: which queries ran, since when, and what the shards of that time mean."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from gingham.optimizer import optimize
+from gingham.optimizer.cost import Cost
+from gingham.plan.bound import BoundQuery
+from gingham.plan.forest import Codebook, Forest, Grid, Plan, Standing
+from gingham.plan.load import Load
+from gingham.stream.ages import Ages, aged, known_since
+from gingham.stream.clock import Marks, Timing
+from gingham.stream.codec import (
+    codebook_from_json,
+    codebook_to_json,
+    standing_from_json,
+    standing_to_json,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Weighing:
+    """What plans are weighed with."""
+
+    cost: Cost = field(default_factory=Cost)
+    load: Load = field(default_factory=Load)
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """A plan, and from when on each of its queries is answered.
+
+    A query answers the windows that start after it was born: after the latest event time that was
+    seen before it came.
+    """
+
+    number: int
+    plan: Plan | None  # None while there are no queries
+    born: Mapping[str, int] = field(default_factory=dict)
+    ages: Ages = field(default_factory=dict)
+    backfilled: frozenset[str] = frozenset()  # newcomers that are answered for the time before, too
+    far: frozenset[int] = frozenset()  # the numbers of grids whose shards stay with the executors
+
+    @property
+    def forest(self) -> Forest | None:
+        return self.plan.forest if self.plan else None
+
+    @property
+    def queries(self) -> tuple[BoundQuery, ...]:
+        return self.plan.forest.queries if self.plan else ()
+
+    @property
+    def codebook(self) -> Codebook:
+        return self.plan.forest.codebook if self.plan else Codebook((), (), ())
+
+    def is_far(self, query: BoundQuery) -> bool:
+        """Whether the query's shards stay with the executors."""
+        forest = self.forest
+        return bool(self.far) and forest is not None and forest.grid_of(query).number in self.far
+
+    def floors(self, timing: Timing, after: Marks) -> dict[int, int]:
+        """For each grid, by its number, from which instant on its shards are needed."""
+        floors: dict[int, int] = {}
+        for query in self.queries:
+            floor = timing.floor(query.window, after, self.born[query.name])
+            number = self.forest.grid_of(query).number if self.forest else -1
+            floors[number] = min(floor, floors.get(number, floor))
+        return floors
+
+    def next(
+        self,
+        stream: str,
+        queries: Sequence[BoundQuery],
+        latest: int,
+        floors: Mapping[int, int],
+        weighing: Weighing,
+    ) -> Epoch:
+        """The epoch with these queries; this one if they are the same.
+
+        `floors` tells from which instant on the shards of each grid are kept.
+        """
+        texts = {q.name: q.query.text for q in self.queries}
+        if texts == {q.name: q.query.text for q in queries}:
+            return self
+        stayed = {q.name for q in queries if texts.get(q.name) == q.query.text}
+        born = {q.name: self.born[q.name] if q.name in stayed else latest for q in queries}
+        if not queries:
+            return Epoch(self.number + 1, None)
+        plan = optimize(
+            stream, queries, weighing.cost, weighing.load, standing=self._standing(stayed)
+        )
+        forest, ages = plan.forest, aged(plan.forest, self.ages, latest)
+        backfilled = [q for q in forest.queries if q.backfill and q.name not in stayed]
+        for query in backfilled:
+            kept = floors.get(forest.grid_of(query).number, latest + 1)
+            born[query.name] = max(known_since(query, forest, ages), kept - 1)
+        return Epoch(
+            self.number + 1,
+            plan,
+            born,
+            ages,
+            frozenset(q.name for q in backfilled),
+            self.far & {grid.number for grid in forest.grids},
+        )
+
+    def rewoven(self, latest: int, weighing: Weighing) -> Epoch:
+        """The epoch with the same queries in other trees; this one if those are as good as any.
+
+        A grid takes its shards along: every edge that its queries need is in both trees.
+        """
+        if self.plan is None:
+            return self
+        before, queries = self.plan, self.queries
+        plan = optimize(
+            before.stream,
+            queries,
+            weighing.cost,
+            weighing.load,
+            standing=before.standing,
+            anew=True,
+        )
+        if plan.forest.trees == before.forest.trees:
+            return self
+        ages = aged(plan.forest, self.ages, latest)
+        return replace(self, number=self.number + 1, plan=plan, ages=ages)
+
+    def moved_away(self, grids: Iterable[Grid]) -> Epoch:
+        """The epoch after some grids have become too large for the driver; this one if none has."""
+        far = self.far.union(grid.number for grid in grids)
+        return self if far == self.far else replace(self, number=self.number + 1, far=far)
+
+    def _standing(self, stayed: set[str]) -> Standing:
+        if self.plan is None:
+            return Standing()
+        before = self.plan.standing
+        return Standing(
+            {name: grid for name, grid in before.grids.items() if name in stayed},
+            before.outer if stayed else frozenset(),
+            {name: step for name, step in before.whole.items() if name in stayed},
+            before.trees,
+            before.next_grid,
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "number": self.number,
+            "queries": [
+                {"name": q.name, "sql": q.query.text, "born": self.born[q.name]}
+                for q in self.queries
+            ],
+            "codebook": codebook_to_json(self.codebook),
+            "standing": standing_to_json(self.plan.standing if self.plan else Standing()),
+            "ages": dict(self.ages),
+            "far": sorted(self.far),
+        }
+
+
+@dataclass(frozen=True)
+class StoredEpoch:
+    """An epoch as a checkpoint keeps it: queries as text, not yet bound to a schema."""
+
+    number: int
+    texts: Mapping[str, str]
+    born: Mapping[str, int]
+    codebook: Codebook
+    standing: Standing
+    ages: Ages
+    far: frozenset[int] = frozenset()
+
+    @classmethod
+    def from_json(cls, found: dict[str, Any]) -> StoredEpoch:
+        return cls(
+            found["number"],
+            {q["name"]: q["sql"] for q in found["queries"]},
+            {q["name"]: q["born"] for q in found["queries"]},
+            codebook_from_json(found["codebook"]),
+            standing_from_json(found["standing"]),
+            found["ages"],
+            frozenset(found["far"]),
+        )
+
+    def bound(self, stream: str, queries: Sequence[BoundQuery]) -> Epoch:
+        """The epoch again, with its queries bound; another one if its cells are numbered anew."""
+        standing = self.standing
+        trees = {q.name: standing.trees[standing.grids[q.name]] for q in queries}
+        plan = optimize(stream, queries, standing=standing, trees=trees) if queries else None
+        again = Epoch(self.number, plan, self.born, self.ages, far=self.far)
+        return again if again.codebook == self.codebook else replace(again, number=self.number + 1)
+
+
+NO_EPOCH = Epoch(0, None, {})

@@ -1,0 +1,111 @@
+"""Shards that stay with the executors: folders of Parquet files, one for each batch that has some.
+
+A grid whose shards are too many for the driver is a far grid. What its queries need is read from
+the folders, recoded, answered and written where the data is; the driver sees names and counts.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from functools import reduce
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from gingham.checkpoint.files import Files
+from gingham.core import names
+from gingham.finals.recode import moves
+from gingham.plan.forest import Codebook, Forest
+from gingham.spark.draft import Draft
+from gingham.spark.executors import condense_in_executors
+from gingham.spark.shards import in_grids
+
+
+class FarShards:
+    """Folders of shards, and what their cells and columns mean."""
+
+    def __init__(self, spark: SparkSession, files: Files) -> None:
+        self._spark = spark
+        self._files = files
+        self._books: dict[str, Codebook] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._books)
+
+    def write(self, number: int, shards: DataFrame) -> str:
+        """Write the folder of a batch; nothing follows from it until the log names it."""
+        folder = f"{number:012d}"
+        shards.write.mode("overwrite").parquet(self._path(folder))
+        return folder
+
+    def add(self, folder: str, book: Codebook) -> None:
+        """The log names a folder."""
+        self._books[folder] = book
+
+    def shards(self, forest: Forest, near: pa.Table, fresh: str | None) -> DataFrame | None:
+        """All shards in the cells and columns of this forest, if any; those of a folder are fresh.
+
+        `near` are shards of far grids that are still in memory, from before these were far.
+        """
+        parts = [
+            self._recoded(folder, book, forest.codebook).selectExpr(
+                "*", f"{str(folder == fresh).lower()} AS {names.FRESH}"
+            )
+            for folder, book in self._books.items()
+        ]
+        if near.num_rows:
+            rows = self._spark.createDataFrame(near, from_arrow_schema(near.schema))
+            parts.append(rows.selectExpr("*", f"false AS {names.FRESH}"))
+        if not parts:
+            return None
+        return reduce(lambda a, b: a.unionByName(b, allowMissingColumns=True), parts)
+
+    def compact(
+        self, number: int, forest: Forest, near: pa.Table, floors: Mapping[int, int]
+    ) -> str:
+        """One new folder for all that is still needed; the others stay until they are dropped."""
+        needed = " OR ".join(
+            f"({in_grids(names.CELL, [grid])} AND {names.INSTANT} >= {floors[grid.number]}L)"
+            for grid in forest.grids
+        )
+        shards = self.shards(forest, near, None)
+        assert shards is not None  # asked only if there is a folder
+        shards = shards.drop(names.FRESH).where(needed)
+        folder = f"{number:012d}-all"
+        condense_in_executors(shards, forest).write.mode("overwrite").parquet(self._path(folder))
+        return folder
+
+    def keep_only(self, folders: Iterable[str], book: Codebook) -> None:
+        """Drop all folders but these, which have the cells and columns of this plan."""
+        self._books = dict.fromkeys(folders, book)
+        for folder in self._files.folders():
+            if folder not in self._books:
+                self._files.delete_folder(folder)
+
+    def _recoded(self, folder: str, old: Codebook, new: Codebook) -> DataFrame:
+        rows = self._spark.read.parquet(self._path(folder))
+        if old == new:
+            return rows
+        cells = [
+            f"WHEN {names.CELL} >= {first}L AND {names.CELL} < {first + len(places)}L THEN "
+            f"get(from_json('{json.dumps(places.tolist())}', 'array<bigint>'), "
+            f"CAST({names.CELL} - {first}L AS INT))"
+            for first, places in moves(old, new)
+        ]
+        moved = f"CASE {' '.join(cells)} END" if cells else "CAST(NULL AS BIGINT)"
+        columns = [
+            f"{kind(before.index(sql))} AS {kind(i)}"
+            for kind, before, after in (
+                (names.key, old.keys, new.keys),
+                (names.partial, old.columns, new.columns),
+            )
+            for i, sql in enumerate(after)
+            if sql in before
+        ]
+        draft = Draft(rows).select(names.INSTANT, f"{moved} AS {names.CELL}", *columns)
+        return draft.made().where(f"{names.CELL} IS NOT NULL")
+
+    def _path(self, folder: str) -> str:
+        return f"{self._files.root}/{folder}"

@@ -1,0 +1,76 @@
+"""What a stream is doing, and has done."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from gingham.core.time import NEVER
+
+
+@dataclass(frozen=True, slots=True)
+class BatchProgress:
+    """One batch of one stream."""
+
+    stream: str
+    number: int
+    batch: int  # Spark's number; -1 if only time passed
+    epoch: int
+    queries: int
+    rows: int
+    late: int
+    timeless: int
+    shards: int  # that this batch added
+    state: int  # shards in memory after it
+    watermark: datetime | None
+    latest: datetime | None
+    answered: Mapping[str, int]  # rows of answers, by query
+    failed: Mapping[str, str]  # why a query has no answer, or why its sink did not take it
+    # plan, shards (reading, coding and grouping are one Spark job), log, merge, finals, sink
+    seconds: Mapping[str, float]
+
+    @property
+    def total(self) -> float:
+        return sum(self.seconds.values())
+
+    @property
+    def lag(self) -> float | None:
+        """Seconds between the clock on the wall and the latest event."""
+        return (datetime.now(UTC) - self.latest).total_seconds() if self.latest else None
+
+
+@dataclass(slots=True)
+class QueryProgress:
+    """One query since the stream was started."""
+
+    name: str
+    matched: int = 0  # rows that meet its predicate
+    windows: int = 0  # answered windows, one per group
+    last_window: datetime | None = None  # the end of the last one
+    seconds: float = 0.0
+    waiting: int = 0  # answers that wait for the sink
+    error: str | None = None
+
+
+@dataclass(slots=True)
+class StreamProgress:
+    """One stream since it was started."""
+
+    stream: str
+    batches: int = 0
+    rows: int = 0
+    late: int = 0
+    timeless: int = 0
+    last: BatchProgress | None = None
+    queries: dict[str, QueryProgress] = field(default_factory=dict)
+
+
+def instant(micros: int) -> datetime | None:
+    """Microseconds since 1970 as a time, or None before the first row."""
+    if micros == NEVER:
+        return None
+    try:
+        return datetime.fromtimestamp(micros / 1e6, UTC)
+    except (OverflowError, ValueError, OSError):
+        return None  # beyond what datetime holds

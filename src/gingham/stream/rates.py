@@ -1,0 +1,43 @@
+"""How fast a stream runs, as its batches tell."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import replace
+
+from gingham.core.time import NEVER, SECOND
+from gingham.plan.load import Load
+
+# Batches that the rate is taken from.
+_BATCHES = 16
+# Trees are weighed again when the rate is so many times as high or low as when they were woven.
+TOLERANCE = 2.0
+
+
+class Rates:
+    """Rows per second of event time over the last batches, and the load that trees are woven for.
+
+    How rows spread was counted once; only how many there are is followed.
+    """
+
+    def __init__(self) -> None:
+        self.load = Load()
+        self._last: deque[tuple[int, int]] = deque(maxlen=_BATCHES)
+
+    def seen(self, rows: int, latest: int) -> None:
+        """A batch of rows, after which the latest event time is this."""
+        if rows and latest != NEVER:
+            self._last.append((rows, latest))
+
+    def changed(self) -> Load | None:
+        """The load of today, if it is no longer the one that trees were woven for."""
+        if len(self._last) < _BATCHES:
+            return None
+        rows = sum(count for count, _ in self._last) - self._last[0][0]
+        seconds = (self._last[-1][1] - self._last[0][1]) / SECOND
+        if seconds <= 0:
+            return None
+        now, woven_for = rows / seconds, self.load.rate
+        if max(now, woven_for) <= TOLERANCE * min(now, woven_for):
+            return None
+        return replace(self.load, rows=rows, seconds=seconds, counted=True)

@@ -1,1 +1,0 @@
-"""What tests compare with and feed on: the naive reference, and generated data."""
