@@ -1,7 +1,7 @@
 """A stream in a process of its own, which may kill itself.
 
-    child.py FOLDER [before|after KIND NTH]     kill before or after the nth write of a kind
-    child.py FOLDER [soon KIND NTH SECONDS]     kill so long after that write
+    python -m tests.crash.child FOLDER [before|after KIND NTH]   kill before or after the nth write
+    python -m tests.crash.child FOLDER [soon KIND NTH SECONDS]   kill so long after that write
 
 KIND is a folder of the checkpoint (log, done, epochs, snapshot, queries, pending) or "sink".
 """
@@ -20,7 +20,7 @@ from pyspark.sql import SparkSession
 import gingham
 from gingham.checkpoint.files import Files
 from gingham.stream import loop
-from tests.oracle.replay import replayed
+from tests.replay import replayed
 
 QUERIES = {
     "count": "SELECT count(*) AS n FROM trades GROUP BY window(ts, '10 seconds')",

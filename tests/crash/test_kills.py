@@ -16,12 +16,11 @@ import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
 import gingham
-from tests.oracle.replay import random_trades, write_batches
+from tests.crash.child import LATER, QUERIES
+from tests.replay import random_trades, write_batches
 
-sys.path.insert(0, str(Path(__file__).parent))
-from child import LATER, QUERIES
-
-CHILD = Path(__file__).with_name("child.py")
+ROOT = Path(__file__).parents[2]
+PATHS = os.pathsep.join((str(ROOT / "src"), str(ROOT)))  # where the child finds its modules
 KILLS = int(os.environ.get("GINGHAM_KILLS", "15"))
 # The first plan is written at once, a second when a query joins; the others again and again.
 POINTS = [
@@ -97,7 +96,8 @@ def _way_to_die(
 def _live(folder: Path, how: tuple[str, ...], patience: float = PATIENCE) -> bool:
     """Run the child; True if it was killed."""
     done = subprocess.run(
-        [sys.executable, str(CHILD), str(folder), *how],
+        [sys.executable, "-m", "tests.crash.child", str(folder), *how],
+        env={**os.environ, "PYTHONPATH": PATHS},
         capture_output=True,
         text=True,
         timeout=patience,

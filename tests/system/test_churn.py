@@ -10,7 +10,7 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 import gingham
-from tests.oracle.replay import random_trades, replayed, write_batches
+from tests.replay import random_trades, replayed, write_batches
 
 CHANGES = 1_000  # adds and removes
 BATCHES = 40

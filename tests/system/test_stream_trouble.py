@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 import gingham
 from gingham.checkpoint.folder import Checkpoint
 from gingham.sinks import delivery
-from tests.oracle.replay import SCHEMA, replayed, write_batches
+from tests.replay import SCHEMA, replayed, write_batches
 
 START = datetime(2024, 1, 1, tzinfo=UTC)
 COUNT = "SELECT count(*) AS n FROM trades GROUP BY window(ts, '10 seconds')"

@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 import gingham
 from gingham.core.arrays import Ints
-from tests.oracle.replay import random_trades, replayed, write_batches
+from tests.replay import random_trades, replayed, write_batches
 
 QUERIES = {
     "count": "SELECT count(*) AS n FROM trades GROUP BY window(ts, '10 seconds')",

@@ -16,11 +16,10 @@ from gingham.plan.bound import BoundQuery
 from gingham.plan.forest import Forest, Plan
 from gingham.plan.load import Load
 from gingham.spark.send_records import met
-
-from .compare import assert_same
-from .queries import STREAM, TIME
-from .strategies import Case, cases, register_functions
-from .surprises import surprises
+from tests.oracle.compare import assert_same
+from tests.strategies.cases import Case, cases, register_functions
+from tests.strategies.queries import STREAM, TIME
+from tests.strategies.surprises import surprises
 
 # On a busy machine even drawing an example takes long.
 _FIXTURES = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]

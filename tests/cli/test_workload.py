@@ -4,9 +4,8 @@ from pathlib import Path
 import pytest
 
 from gingham.cli.outline import NamedQuery
-from gingham.cli.start import find_java, require_java
 from gingham.cli.workload import Sink, Source, StreamSource, TableSource, is_local, read
-from gingham.core.errors import GinghamError, WorkloadError
+from gingham.core.errors import WorkloadError
 
 SELECT = "SELECT count(*) AS n FROM trades GROUP BY window(ts, '5 minutes')"
 
@@ -206,33 +205,3 @@ def test_a_local_path_is_relative_to_the_file(path):
 @pytest.mark.parametrize("path", ["s3://bucket/data", "hdfs:///data", "file:/data"])
 def test_a_path_with_a_scheme_stays_as_it_is(path):
     assert not is_local(path)
-
-
-def test_without_java_the_error_names_what_to_install(tmp_path, monkeypatch):
-    monkeypatch.delenv("JAVA_HOME", raising=False)
-    monkeypatch.setenv("PATH", str(tmp_path))
-    assert find_java() is None
-    with pytest.raises(GinghamError, match="openjdk"):
-        require_java()
-    monkeypatch.setenv("JAVA_HOME", "/nowhere")
-    with pytest.raises(GinghamError, match="JAVA_HOME is /nowhere"):
-        require_java()
-
-
-@pytest.mark.parametrize(
-    ("script", "what"),
-    [
-        ("echo 'openjdk version \"11.0.2\"' >&2", "is Java 11"),
-        ("echo broken >&2; exit 1", "does not run"),
-    ],
-)
-def test_a_java_that_spark_cannot_use_is_refused_before_it_starts(
-    tmp_path, monkeypatch, script, what
-):
-    java = tmp_path / "bin" / "java"
-    java.parent.mkdir()
-    java.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
-    java.chmod(0o755)
-    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-    with pytest.raises(GinghamError, match=what):
-        require_java()

@@ -22,7 +22,7 @@ from gingham.checkpoint.files import Files
 from gingham.estimates import sketch_loop
 from gingham.estimates.planning.sliced_sketches import SketchTable
 from gingham.estimates.planning.spare_sketches import without
-from tests.oracle.replay import random_trades, replayed, write_batches
+from tests.replay import random_trades, replayed, write_batches
 
 QUERIES = {
     "pairs": """SELECT count(*) FROM trades t, quotes q WHERE t.symbol = q.symbol

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from gingham import BatchProgress, Loom
 from gingham.core.errors import FragmentError
 from gingham.optimizer.cost import Cost
-from tests.oracle.replay import random_trades, replayed, write_batches
+from tests.replay import random_trades, replayed, write_batches
 
 WINDOW = "GROUP BY window(ts, '10 seconds')"
 NOON = datetime(2024, 1, 1, 12, tzinfo=UTC)

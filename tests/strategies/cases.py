@@ -17,8 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from tests.oracle.reference import EPOCH, evaluate
 from tests.oracle.values import EXACT
-
-from .queries import TABLE, TIME, Data, Window, queries
+from tests.strategies.queries import TABLE, TIME, Data, Window, queries
 
 # What the repr of a case uses.
 nan, inf = math.nan, math.inf

@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gingham.algebra.fragments import METHODS, Operation, decompose, generate, modular
-
-from .matrices import direct, matrices, rank
+from tests.algebra.fragments.matrices import direct, matrices, rank
 
 SEEDS = st.integers(0, 10_000)
 

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
-from gingham import Loom, WorkloadError
+from gingham import Loom
 from gingham.datasets.trades import trades
 from gingham.logical.domain import INTEGER
 from gingham.logical.predicate import Attribute, Axis
 from gingham.optimizer import optimize
 from gingham.optimizer.cost import Cost
 from gingham.plan.forest import Plan, Standing
-from gingham.plan.load import Load, expected_places, spread
+from gingham.plan.load import Load
 
 # Rows cost nothing, so that even few of them are worth a tree.
 ONLY_SHARDS = Cost(opening=0.0, row=0.0, tree=1e-12, grid=1e-12, shard=1.0, final=0.0)
@@ -78,22 +76,6 @@ def test_woven_answers_are_those_of_each_query_alone(loom: Loom):
     for name in loom.queries:
         ours = answers[name].orderBy("window_start").collect()
         assert ours == loom.alone(name).orderBy("window_start").collect()
-
-
-def test_costs_are_kept_in_a_file(tmp_path: Path):
-    cost = Cost(row=1e-9, final=5e-9)
-    cost.write(tmp_path / "cost.json")
-    assert Cost.read(tmp_path / "cost.json") == cost
-    (tmp_path / "cost.json").write_text('{"rows": 3}')
-    with pytest.raises(WorkloadError):
-        Cost.read(tmp_path / "cost.json")
-
-
-@given(rows=st.integers(1, 10_000), places=st.floats(1, 1e4))
-def test_spread_undoes_expected_places(rows: int, places: float):
-    filled = expected_places(rows, places)
-    if 1 < filled < 0.99 * rows:
-        assert spread(rows, filled) == pytest.approx(places, rel=1e-3)
 
 
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -11,10 +11,9 @@ from pyspark.sql import DataFrame, SparkSession
 import gingham
 from gingham.sinks import delivery
 from gingham.stream import loop
-from tests.oracle.replay import random_trades
-
-from .test_stream_trouble import COUNT, Stream, answers, batch
-from .test_streams import AVAILABLE, QUERIES, Market, assert_same
+from tests.replay import random_trades
+from tests.system.test_stream_trouble import COUNT, Stream, answers, batch
+from tests.system.test_streams import AVAILABLE, QUERIES, Market, assert_same
 
 NONE, SOME = 0, 25  # shards on the driver: none at all, and as many as the first batches have
 

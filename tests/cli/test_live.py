@@ -13,7 +13,7 @@ from gingham.cli.load import load
 from gingham.cli.outline import Problems
 from gingham.cli.workload import read
 from gingham.loom import Loom
-from tests.oracle.replay import SCHEMA
+from tests.replay import SCHEMA
 
 STREAM = f"{{name: trades, path: trades, time: ts, schema: '{SCHEMA}', "
 COUNT = "SELECT count(*) AS n FROM trades GROUP BY window(ts, '5 seconds')"

@@ -6,11 +6,10 @@ from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
 from gingham import Loom
-
-from .compare import assert_same
-from .queries import STREAM, TIME
-from .strategies import Case, cases, register_functions
-from .surprises import surprises
+from tests.oracle.compare import assert_same
+from tests.strategies.cases import Case, cases, register_functions
+from tests.strategies.queries import STREAM, TIME
+from tests.strategies.surprises import surprises
 
 _FIXTURES = [HealthCheck.function_scoped_fixture]
 

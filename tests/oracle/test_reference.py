@@ -9,12 +9,11 @@ from hypothesis import given, settings
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from tests.oracle.compare import assert_same
 from tests.oracle.values import WouldFail
-
-from .compare import assert_same
-from .queries import STREAM, as_spark
-from .strategies import Case, cases, register_functions
-from .surprises import SURPRISES, pinned
+from tests.strategies.cases import Case, cases, register_functions
+from tests.strategies.queries import STREAM, as_spark
+from tests.strategies.surprises import SURPRISES, pinned
 
 # Small queries: most of the time would go into planning and compiling them.
 QUICK = {

@@ -4,7 +4,7 @@ from datetime import date
 from decimal import Decimal
 from typing import Any
 
-from .strategies import Case, at, inf, nan
+from tests.strategies.cases import Case, at, inf, nan
 
 
 def pinned(*queries: str) -> Case:

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from gingham.algebra.fragments import METHODS, Growing
 from gingham.core.errors import FragmentError
-
-from .matrices import direct, matrices
+from tests.algebra.fragments.matrices import direct, matrices
 
 MERGES = {
     "linear": (np.add, int.__add__),

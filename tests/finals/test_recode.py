@@ -1,0 +1,56 @@
+"""Shards of an older plan are read with the cells of the newer one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gingham.core import names
+from gingham.finals.recode import recode
+from gingham.logical.domain import BOOLEAN, INTEGER
+from gingham.logical.predicate import Attribute, Axis
+from gingham.plan.forest import Codebook, Grid
+
+
+def _codebook(cuts: tuple[int, ...], *, other: bool, offset: int = 0) -> Codebook:
+    axes = (Axis(Attribute("x", INTEGER), cuts),)
+    if other:
+        axes = (Axis(Attribute("b", BOOLEAN), (True,)), *axes)
+    first = Grid((), (), 0, 7)
+    grids = (first,) if offset else ()
+    return Codebook((*grids, Grid(axes, (), offset, 3)), (), ("count(1)",))
+
+
+@given(
+    st.frozensets(st.integers(0, 20), max_size=5),
+    st.frozensets(st.integers(0, 20), max_size=5),
+    st.frozensets(st.integers(0, 20), max_size=5),
+    st.lists(st.one_of(st.none(), st.integers(-5, 25)), min_size=1, max_size=20),
+    st.booleans(),
+)
+def test_a_predicate_that_lived_in_both_plans_reads_old_shards_as_before(
+    kept: frozenset[int],
+    gone: frozenset[int],
+    new: frozenset[int],
+    rows: list[int | None],
+    other: bool,  # noqa: FBT001
+):
+    old = _codebook(tuple(sorted(kept | gone)), other=False)
+    plan = _codebook(tuple(sorted(kept | new)), other=other, offset=1)
+    cells = [_cell(old.grids[-1].axes[-1], x) for x in rows]
+    table = pa.table({names.CELL: cells, names.INSTANT: [0] * len(rows), names.partial(0): rows})
+    moved = recode(table, old, plan)[names.CELL].to_numpy() - 1
+    axis = plan.grids[-1].axes[-1]
+    for cut in kept:
+        for row, cell in zip(rows, moved % axis.size, strict=True):
+            if row is None:
+                assert cell == axis.null
+            else:
+                # "x >= cut" holds for exactly the same shards.
+                assert (cell >= axis.place(cut)) == (row >= cut)
+
+
+def _cell(axis: Axis, x: int | None) -> int:
+    return axis.null if x is None else int(np.searchsorted(axis.cuts, x, side="right"))
