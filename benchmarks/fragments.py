@@ -22,7 +22,7 @@ from benchmarks.fragment_figures import PAPER, draw
 from benchmarks.fragments_on_spark import on_spark
 from benchmarks.sections import Cell, Section, as_json, show
 from benchmarks.targets import Target
-from gingham.algebra.fragments import METHODS, decompose, generate, planted_size
+from gingham.algebra.fragments.published import METHODS, decompose, generate, planted_size
 
 Sizes = Sequence[tuple[int, int]]
 

@@ -18,8 +18,8 @@ from benchmarks.weave_figure import Figure
 from gingham.algebra.edges import edge_rate, normalized
 from gingham.core.errors import BudgetError
 from gingham.datasets.windows import primes_up_to, stock_windows, zipf_windows
-from gingham.optimizer.weave import weave
-from gingham.optimizer.weave.plan import window_classes
+from gingham.optimizer.weave.published import weave
+from gingham.optimizer.weave.woven_plan import window_classes
 
 METHODS = {"BS": "bit_set", "F1": "f1", "F1+Opt": "f1_memoised", "ours": None}
 

@@ -19,7 +19,7 @@ from gingham.optimizer.axes import all_axes
 from gingham.optimizer.cost import Cost
 from gingham.optimizer.needs import Need, Price, Shape, join_while_cheaper, need_of, needs_of
 from gingham.optimizer.weave import weave
-from gingham.optimizer.weave.measure import Bits, Row, bits_for
+from gingham.optimizer.weave.edge_measures import Bits, Row, bits_for
 from gingham.plan.bound import BoundQuery
 from gingham.plan.forest import Standing
 from gingham.plan.load import Load, Value, expected_places

@@ -4,11 +4,12 @@ from fractions import Fraction
 
 import pytest
 
-from gingham.algebra.edges import METHODS, edge_rate, normalized
+from gingham.algebra.edges import normalized
 from gingham.algebra.edges.primes import factorized
+from gingham.algebra.edges.published import METHODS, edge_rate
 from gingham.core.errors import BudgetError, QueryError
 from gingham.datasets.windows import primes_up_to, stock_windows
-from gingham.optimizer.weave.plan import window_classes
+from gingham.optimizer.weave.woven_plan import window_classes
 
 # F1, Examples 2 and 4, and Weave Share, Example 2: classes, edges, composite slide.
 EXAMPLES = [

@@ -5,8 +5,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gingham.algebra.edges import METHODS, edge_rate, normalized
-from gingham.algebra.edges.blocks import random_blocks
+from gingham.algebra.edges import normalized
+from gingham.algebra.edges.published import METHODS, edge_rate
+from gingham.algebra.edges.random_blocks import random_blocks
 
 EXACT = ["best", *(method for method in METHODS if method != "blocks")]
 SLIDES = [*range(1, 13), 14, 15, 16, 18, 20, 21, 24, 25, 27, 28, 30, 36, 45, 50, 60, 75]

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gingham.algebra.fragments import METHODS, Operation, decompose, generate, modular
+from gingham.algebra.fragments import Operation, modular
+from gingham.algebra.fragments.published import METHODS, decompose, generate
 from tests.algebra.fragments.matrices import direct, matrices, rank
 
 SEEDS = st.integers(0, 10_000)

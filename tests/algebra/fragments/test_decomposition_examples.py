@@ -6,7 +6,8 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from gingham.algebra.fragments import METHODS, Operation, decompose, generate
+from gingham.algebra.fragments import Operation
+from gingham.algebra.fragments.published import METHODS, decompose, generate
 from gingham.core.errors import FragmentError
 
 # Section 2.1: flags of packets, five queries that count bad ones.

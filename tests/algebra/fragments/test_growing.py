@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gingham.algebra.fragments import METHODS, Growing
+from gingham.algebra.fragments.published import METHODS, Growing
 from gingham.core.errors import FragmentError
 from tests.algebra.fragments.matrices import direct, matrices
 

@@ -8,7 +8,7 @@ from gingham.core.errors import QueryError
 from gingham.core.time import SECOND
 from gingham.datasets.windows import TEMPLATES, stock_windows, zipf_windows
 from gingham.logical.window import Window
-from gingham.optimizer.weave import weave
+from gingham.optimizer.weave.published import weave
 
 WINDOWS = zipf_windows(60, TEMPLATES, skew=0.6, overlap=20, seed=2)
 RATE = 5.0

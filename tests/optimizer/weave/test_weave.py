@@ -7,7 +7,8 @@ from gingham.core.errors import BudgetError, QueryError
 from gingham.core.time import SECOND
 from gingham.datasets.windows import TEMPLATES, stock_windows, zipf_windows
 from gingham.logical.window import Window
-from gingham.optimizer.weave import METHODS, weave, weaveability
+from gingham.optimizer.weave import weaveability
+from gingham.optimizer.weave.published import METHODS, weave
 
 # Weave Share, Example 3, with the rate that gives its printed costs.
 THREE = [(16, 4), (10, 5), (8, 4)]

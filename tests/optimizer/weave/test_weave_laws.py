@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gingham.datasets.windows import TEMPLATES, zipf_windows
-from gingham.optimizer.weave import METHODS, weave, weaveability
-from gingham.optimizer.weave.plan import window_classes
+from gingham.optimizer.weave import weaveability
+from gingham.optimizer.weave.published import METHODS, weave
+from gingham.optimizer.weave.woven_plan import window_classes
 
 PERIOD = 720
 

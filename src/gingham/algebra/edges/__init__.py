@@ -1,6 +1,5 @@
 """Edges of windows as residue classes: where slices begin and end, and how many there are."""
 
-from gingham.algebra.edges.choose import METHODS, edge_rate
 from gingham.algebra.edges.classes import (
     ResidueClass,
     composite_period,
@@ -8,10 +7,10 @@ from gingham.algebra.edges.classes import (
     normalized,
     pane_length,
 )
+from gingham.algebra.edges.edge_rate import edge_rate
 from gingham.algebra.edges.rate import EdgeRate
 
 __all__ = [
-    "METHODS",
     "EdgeRate",
     "ResidueClass",
     "composite_period",

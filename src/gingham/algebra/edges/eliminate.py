@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gingham.algebra.edges.balls import Balls
 from gingham.algebra.edges.classes import ResidueClass
+from gingham.algebra.edges.padic_balls import Balls
 from gingham.algebra.edges.primes import factorized
 from gingham.algebra.edges.rate import EdgeRate
 from gingham.core.arrays import Floats

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from itertools import product
 
 import numpy as np
 
@@ -46,38 +45,19 @@ class Strategy:
         return ("m" if many else "o") + self.preference + (self.timing or "")
 
 
-# Named as in the paper, in small letters: oa, or, os, maw, mad, map, mrw, ...
-STRATEGIES = {
-    strategy.name: strategy
-    for strategy in (
-        *(Strategy(preference, None) for preference in Preference),
-        *(Strategy(preference, timing) for preference, timing in product(Preference, Timing)),
-    )
-}
-
-
-def basic_composition(matrix: Bools, strategy: Strategy) -> Bools:
-    """Start from a row for each query; compose until nothing can be composed any more."""
-    search = _Search(matrix)
-    for column in range(matrix.shape[1]):
-        search.add(column)
-    search.run(strategy, fresh=set(search.rows), once=False)
-    return search.basis()
-
-
 def add_composition(matrix: Bools, strategy: Strategy) -> Bools:
     """Add one query after the other, and compose its row with those that are there.
 
     At most one row can become superfluous by a new one, so that a collapse ends the search.
     """
-    search = _Search(matrix)
+    search = Search(matrix)
     for column in range(matrix.shape[1]):
         search.add(column)
         search.run(strategy, fresh={column}, once=True)
     return search.basis()
 
 
-class _Search:
+class Search:
     """A basis under construction; its rows are named by the query that they began with."""
 
     def __init__(self, matrix: Bools) -> None:

@@ -119,14 +119,6 @@ class Covering(Decomposition):
         return merge
 
 
-def alone(
-    fragments: Bools, method: str, *, idempotent: bool, notices: tuple[str, ...] = ()
-) -> Covering:
-    """No sharing: one record for each query."""
-    own = np.eye(fragments.shape[1], dtype=bool)
-    return Covering(method, fragments, notices, idempotent, fragments.copy(), own)
-
-
 def add_only(operation: Merge | None) -> None:
     """Refuse what has no inverse."""
     merge = operation_of(operation or ADD)

@@ -17,7 +17,7 @@ import numpy as np
 from gingham.algebra.fragments import modular
 from gingham.algebra.fragments.condense import condense
 from gingham.algebra.fragments.decomposition import Decomposition, Merge, add_only, finite
-from gingham.algebra.fragments.numbers import decimals, fitted, integers, largest, times
+from gingham.algebra.fragments.exact_numbers import decimals, fitted, integers, largest, times
 from gingham.algebra.fragments.rank import combine, independent
 from gingham.core.arrays import Array, Bools, Floats, Ints
 from gingham.core.errors import FragmentError

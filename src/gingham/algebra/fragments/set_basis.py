@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gingham.algebra.fragments.composition import STRATEGIES, add_composition
+from gingham.algebra.fragments.composition import Preference, Strategy, Timing, add_composition
 from gingham.algebra.fragments.concepts import (
     Concepts,
     closed,
@@ -21,8 +21,8 @@ from gingham.algebra.fragments.concepts import (
     together,
 )
 from gingham.algebra.fragments.cover import Cover
+from gingham.algebra.fragments.cover_search import Budget, LocalSearch
 from gingham.algebra.fragments.irreducible import essential, fooling, irreducible, looks_random
-from gingham.algebra.fragments.local_search import Budget, LocalSearch
 from gingham.core.arrays import Bools, Float32s
 
 # What an effort of one may touch: about a millisecond's worth.
@@ -33,6 +33,7 @@ _INCIDENCES = 1 << 26
 _SMALL = 400
 # Up to this many entries Add Composition is quick enough to begin with.
 _COMPOSED = 160 * 160
+_STRATEGIES = (Strategy(Preference.REMEMBER, None), Strategy(Preference.ANY, Timing.DELAYED))
 # A search is given up after so many steps for each entry that is to be covered.
 _STEPS = 20
 
@@ -88,7 +89,7 @@ def _search(
     at_row, at_column = np.nonzero(needed)
     starts = [known, most_constrained_first(ones, needed)]
     if ones.size <= _COMPOSED:
-        starts += [_composed(ones, strategy) for strategy in ("or", "mad")]
+        starts += [_composed(ones, strategy) for strategy in _STRATEGIES]
     most = _INCIDENCES * 2 // (3 * len(at_row))
     found = pool(ones)
     found = found[np.argsort(-surprise(found, ones), kind="stable")[:most]]
@@ -121,7 +122,7 @@ def _pruned(members: Bools, chosen: range) -> list[int]:
     return [chosen[place] for place in cover.chosen.tolist()]
 
 
-def _composed(ones: Float32s, strategy: str) -> Concepts:
+def _composed(ones: Float32s, strategy: Strategy) -> Concepts:
     """The basis that Add Composition finds, made maximal."""
-    found = closed(add_composition(ones > 0, STRATEGIES[strategy]), ones)
+    found = closed(add_composition(ones > 0, strategy), ones)
     return found[np.flatnonzero(found.rows.any(axis=1))]

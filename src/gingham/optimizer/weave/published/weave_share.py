@@ -9,12 +9,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gingham.algebra.edges import METHODS, ResidueClass, edge_rate, edges_between, normalized
-from gingham.algebra.edges.count import MOST_BITS
+from gingham.algebra.edges import ResidueClass, edge_rate, edges_between, normalized
+from gingham.algebra.edges.bit_set import MOST_BITS
+from gingham.algebra.edges.published import METHODS
 from gingham.core.arrays import Bools
 from gingham.core.errors import BudgetError, QueryError
-from gingham.optimizer.weave.problem import Partition, Problem
-from gingham.optimizer.weave.scalable import NOTHING, rounded, stopped_early
+from gingham.optimizer.weave.weaver import NOTHING, rounded, stopped_early
+from gingham.optimizer.weave.weaving_problem import Partition, Problem
 
 MOST_WINDOWS = 5_000
 _SHORT_PERIOD = 1 << 22
@@ -107,7 +108,7 @@ def weave_share(
 
     Guirguis et al. (CIKM 2011), Figure 2. Savings are looked up in a table rather than computed
     in every round; edges are kept as bitmaps; the tree with fewer edges probes the other. `edges`
-    names another way to count them, one of `gingham.algebra.edges.METHODS`.
+    names another way to count them, one of `gingham.algebra.edges.published.METHODS`.
     """
     if edges is not None and edges not in METHODS:
         raise QueryError(

@@ -11,10 +11,10 @@ import numpy as np
 
 from gingham.algebra.edges import EdgeRate, ResidueClass, edge_rate
 from gingham.core.arrays import Ints
-from gingham.optimizer.weave.cost import Cost
+from gingham.optimizer.weave.edge_measures import Measure, Row, choose_measure
 from gingham.optimizer.weave.edge_sets import EdgeSets, Windows
-from gingham.optimizer.weave.measure import Measure, Row, choose_measure
-from gingham.optimizer.weave.plan import WovenTree
+from gingham.optimizer.weave.tree_cost import Cost
+from gingham.optimizer.weave.woven_plan import WovenTree
 
 _QUICK_CELLS = 500_000
 _SINGLE = "slides of one window"
@@ -66,6 +66,11 @@ class Partition:
     error: float = 0.0  # standard deviations of a rate of one
     operations: int = 0
     notices: tuple[str, ...] = field(default=())
+
+
+def one_tree(problem: Problem, notices: tuple[str, ...] = ()) -> Partition:
+    """Put all windows into one tree."""
+    return Partition(np.zeros(len(problem.windows), dtype=np.int64), notices=notices)
 
 
 def of_set_trees(problem: Problem, trees: Iterable[Iterable[int]]) -> Ints:

@@ -13,8 +13,8 @@ import numpy as np
 
 from gingham.algebra.fragments.condense import condense
 from gingham.algebra.fragments.decomposition import Decomposition, Merge, add_only, finite
+from gingham.algebra.fragments.exact_numbers import EXACT, integers, largest
 from gingham.algebra.fragments.lapack import linalg
-from gingham.algebra.fragments.numbers import EXACT, integers, largest
 from gingham.core.arrays import Array, Bools, Floats
 from gingham.core.errors import FragmentError
 
@@ -101,6 +101,9 @@ def svd(matrix: Floats) -> Factors:
     left, values, right = linalg.svd(matrix, full_matrices=False)
     kept = values > _negligible(matrix, values[0])
     return left[:, kept] * values[kept], right[kept]
+
+
+FACTORIZATIONS: dict[str, Callable[[Floats], Factors]] = {"lu": lu, "qr": qr, "svd": svd}
 
 
 def _negligible(matrix: Floats, scale: float) -> float:

@@ -13,9 +13,10 @@ from typing import Self
 import numpy as np
 
 from gingham.algebra.fragments.condense import row_keys
+from gingham.algebra.fragments.decompose_matrix import EFFORT, as_bits
 from gingham.algebra.fragments.decomposition import Covering, Decomposition
 from gingham.algebra.fragments.exact import Exact, exact
-from gingham.algebra.fragments.methods import EFFORT, as_bits, decompose
+from gingham.algebra.fragments.published.decompose_by_name import decompose
 from gingham.core.arrays import Array, Bools, Ints
 from gingham.core.errors import FragmentError
 

@@ -16,14 +16,6 @@ Parts = tuple[Bools, Bools]
 _TOO_LONG = 4
 
 
-def basic_decomposition(matrix: Bools) -> Parts:
-    """The paper's: take rows out of rows, in their order, until no row contains another.
-
-    Which basis rows make up each row, and the basis rows; there may be more of these than queries.
-    """
-    return _parts(matrix, np.arange(len(matrix)), largest_first=False)
-
-
 def disjoint_parts(matrix: Bools) -> Parts:
     """The smallest of several such bases, of rows and of queries; never more than queries.
 
@@ -39,10 +31,13 @@ def disjoint_parts(matrix: Bools) -> Parts:
 
 def _both_orders(matrix: Bools) -> list[Parts]:
     by_size = np.argsort(matrix.sum(axis=1), kind="stable")
-    return [_parts(matrix, by_size, largest_first=True), basic_decomposition(matrix)]
+    return [
+        subtracted(matrix, by_size, largest_first=True),
+        subtracted(matrix, np.arange(len(matrix)), largest_first=False),
+    ]
 
 
-def _parts(matrix: Bools, order: Ints, *, largest_first: bool) -> Parts:
+def subtracted(matrix: Bools, order: Ints, *, largest_first: bool) -> Parts:
     """Take rows out of rows until none contains another; remember which parts make up each row.
 
     The others are tried in order, or the largest that fits first.

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from gingham.optimizer.weave.measure import Row
-from gingham.optimizer.weave.problem import Partition, Problem
-from gingham.optimizer.weave.scalable import Weaver, stopped_early
+from gingham.optimizer.weave.edge_measures import Row
+from gingham.optimizer.weave.weaver import Weaver, stopped_early
+from gingham.optimizer.weave.weaving_problem import Partition, Problem
 
 
 def insert_then_weave(problem: Problem) -> Partition:

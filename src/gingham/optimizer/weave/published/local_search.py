@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from gingham.core.arrays import Ints
-from gingham.optimizer.weave.measure import Row
-from gingham.optimizer.weave.problem import Partition, Problem
-from gingham.optimizer.weave.simple import no_share, random_trees
+from gingham.optimizer.weave.edge_measures import Row
+from gingham.optimizer.weave.published.baselines import no_share, random_trees
+from gingham.optimizer.weave.weaving_problem import Partition, Problem
 
 TIMES = 10  # as many moves as ten times the merges that weaving may need
 

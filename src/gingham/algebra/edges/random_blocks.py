@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from gingham.algebra.edges.classes import ResidueClass, composite_period
-from gingham.algebra.edges.instants import Instants
+from gingham.algebra.edges.random_instants import Instants
 from gingham.algebra.edges.rate import EdgeRate
 
 BLOCKS = 4096

@@ -17,7 +17,7 @@ from gingham.algebra.edges import (
     normalized,
     pane_length,
 )
-from gingham.algebra.edges.instants import Instants
+from gingham.algebra.edges.random_instants import Instants
 from gingham.core.arrays import Array, Floats, Ints, Words
 from gingham.optimizer.weave.edge_sets import EdgeSets
 

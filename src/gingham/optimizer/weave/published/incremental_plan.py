@@ -12,10 +12,10 @@ from gingham.core.arrays import Floats, Ints
 from gingham.core.errors import QueryError
 from gingham.core.time import SECOND
 from gingham.logical.window import Window
+from gingham.optimizer.weave.edge_measures import Bits, Row, bits_for, pair_overlaps
 from gingham.optimizer.weave.edge_sets import AnyWindow, read_windows
-from gingham.optimizer.weave.measure import Bits, Row, bits_for, pair_overlaps
-from gingham.optimizer.weave.plan import WovenPlan, WovenTree
-from gingham.optimizer.weave.scalable import NOTHING
+from gingham.optimizer.weave.weaver import NOTHING
+from gingham.optimizer.weave.woven_plan import WovenPlan, WovenTree
 
 Weave = Callable[[list[AnyWindow]], WovenPlan]
 

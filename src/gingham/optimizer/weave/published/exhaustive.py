@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from gingham.algebra.edges import ResidueClass
-from gingham.algebra.edges.terms import intersection
+from gingham.algebra.edges.merged_terms import intersection
 from gingham.core.arrays import Floats, Ints
 from gingham.core.errors import BudgetError
 from gingham.optimizer.weave.edge_sets import EdgeSets
-from gingham.optimizer.weave.problem import Partition, Problem, of_set_trees
+from gingham.optimizer.weave.weaving_problem import Partition, Problem, of_set_trees
 
 MOST_SETS = 16
 

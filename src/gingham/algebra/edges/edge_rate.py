@@ -1,69 +1,47 @@
-"""Which way to an edge rate is quick enough."""
+"""The edge rate of a union of residue classes, by whichever algorithm is quick enough."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
-from gingham.algebra.edges.blocks import random_blocks
+from gingham.algebra.edges.bit_set import bit_set
 from gingham.algebra.edges.classes import (
     ResidueClass,
     composite_period,
     normalized,
     pane_length,
 )
-from gingham.algebra.edges.count import bit_set, naive
 from gingham.algebra.edges.eliminate import MOST_CELLS, eliminate
-from gingham.algebra.edges.formula import f1, f1_memoised
+from gingham.algebra.edges.merged_terms import merged_terms
+from gingham.algebra.edges.random_blocks import random_blocks
 from gingham.algebra.edges.rate import EdgeRate, checked
-from gingham.algebra.edges.terms import merged_terms
-from gingham.core.errors import BudgetError, QueryError
-
-# Each takes classes that `normalized` has thinned out, and raises BudgetError where it gives up.
-METHODS: dict[str, Callable[..., EdgeRate]] = {
-    "naive": naive,
-    "bit_set": bit_set,
-    "f1": f1,
-    "f1_memoised": f1_memoised,
-    "merged_terms": merged_terms,
-    "elimination": eliminate,
-    "blocks": random_blocks,
-}
+from gingham.core.errors import BudgetError
 
 _FEW_CLASSES, _SOME_CLASSES = 6, 20
 _SHORT_PERIOD = 4_000_000
 
 
-def edge_rate(
-    classes: Iterable[ResidueClass], method: str = "best", *, most: int | None = None
-) -> EdgeRate:
-    """Edges per tick of all classes together; classes are pairs (slide, residue).
+def edge_rate(classes: Iterable[ResidueClass], *, most: int | None = None) -> EdgeRate:
+    """Count the edges per tick of a union of residue classes, given as pairs (slide, residue).
 
-    Exact as long as no table has more than `most` cells, else with a margin; `how` says which. A
-    method of `METHODS` gives up where it needs more than `most` of what it counts.
+    The rate is exact as long as no table of the elimination needs more than `most` entries;
+    otherwise it is estimated, with a margin. `EdgeRate.how` names the algorithm.
 
     >>> rate = edge_rate([(3, 0), (4, 0), (4, 3), (6, 0), (6, 2), (9, 0)])
     >>> float(rate), rate.fraction, rate.how
     (0.75, Fraction(3, 4), 'inclusion and exclusion')
     """
-    thin = normalized(checked(classes))
-    if not thin:
+    coarse = normalized(checked(classes))
+    if not coarse:
         return EdgeRate(0.0, operations=0, how="no edges")
-    if method == "best":
-        return _best(thin, MOST_CELLS if most is None else most)
-    if method not in METHODS:
-        raise QueryError(
-            f"there is no way {method!r} to an edge rate",
-            "its name is none of ours",
-            ", ".join(["best", *METHODS]),
-        )
-    return METHODS[method](thin) if most is None else METHODS[method](thin, most)
+    return _quickest(coarse, MOST_CELLS if most is None else most)
 
 
-# Sets of queries with other conditions often have the same windows.
+# Cached: query sets that differ only in their predicates have the same windows.
 @lru_cache(maxsize=256)
-def _best(classes: tuple[ResidueClass, ...], most: int) -> EdgeRate:
+def _quickest(classes: tuple[ResidueClass, ...], most: int) -> EdgeRate:
     pane, origin = pane_length(classes), classes[0][1]
     panes = [(s // pane, (a - origin) // pane % (s // pane)) for s, a in classes]
     rate = _of_panes(panes, most)

@@ -9,8 +9,8 @@ from functools import cached_property
 from gingham.algebra.edges import EdgeRate, ResidueClass, edge_rate, normalized
 from gingham.core.time import SECOND
 from gingham.logical.window import Window
-from gingham.optimizer.weave.cost import Cost, Operations
 from gingham.optimizer.weave.edge_sets import AnyWindow
+from gingham.optimizer.weave.tree_cost import Cost, Operations
 
 
 @dataclass(frozen=True, slots=True)
