@@ -38,7 +38,6 @@ from gingham.estimates.algebra import (
     JoinQuery,
     SharingPlan,
     Sketches,
-    cut,
     empty,
     histogram_weights,
     median_of_means,
@@ -46,9 +45,10 @@ from gingham.estimates.algebra import (
     samples,
     sketch,
     sketch_weights,
+    truncate,
 )
+from gingham.estimates.algebra.allocation import METRICS, Metric, least_error
 from gingham.estimates.algebra.sharing_plan import Sharing
-from gingham.estimates.algebra.space import METRICS, Metric, least_error
 from tests.oracle.convex import convex_optimum, random_graph
 from tests.oracle.joins import join_size
 
@@ -135,7 +135,7 @@ class _Workload:
         errors, held, copies = np.empty(shape), np.empty(shape), np.empty(shape)
         spread = np.empty(shape[1])
         for i, plan in enumerate(plans):
-            mine = cut(found, widest, plan)
+            mine = truncate(found, widest, plan)
             for j, (name, truth) in enumerate(self.truths.items()):
                 values = samples(plan, mine, name)
                 one = median_of_means(values)
@@ -231,7 +231,7 @@ def _ways(
         found = work.sketched(widest)
         return [
             replace(
-                plan.within(budget, sketch_weights(plan, cut(found, widest, plan))),
+                plan.within(budget, sketch_weights(plan, truncate(found, widest, plan))),
                 seed=repetition,
             )
             for plan, budget in zip(earlier, budgets, strict=True)

@@ -14,7 +14,7 @@ from gingham.checkpoint.registry import Registered, Registry
 from gingham.core.errors import CatalogError, GinghamError, QueryError
 from gingham.core.names import unused_name
 from gingham.core.time import parse_duration
-from gingham.estimates.algebra.space import Metric
+from gingham.estimates.algebra.allocation import Metric
 from gingham.estimates.estimator import Estimator
 from gingham.inspect.text import explain
 from gingham.logical.query import Query

@@ -18,13 +18,14 @@ from gingham.checkpoint.files import Files
 from gingham.core import names
 from gingham.core.errors import AnswerError
 from gingham.estimates import sketch_loop
+from gingham.estimates.planning.bound_join import BoundJoin, Measure
 from gingham.estimates.planning.parse_joins import parse_join_aggregate
-from gingham.estimates.planning.sketch_plan import BoundJoin, Measure, SketchPlan
-from gingham.estimates.planning.sliced_sketches import no_sketches
+from gingham.estimates.planning.sketch_plan import SketchPlan
+from gingham.estimates.planning.sketch_table import no_sketches
 from gingham.estimates.sketch_log import SketchLog
 from gingham.estimates.sketch_loop import SketchLoop
 from gingham.estimates.sketch_session import SketchSession, relation_of
-from gingham.estimates.spark.sketch_pass import sketcher
+from gingham.estimates.spark.sketch_pass import make_sketcher
 from gingham.plan.slices import Slices
 from gingham.session.sources import RelationSource
 from gingham.sinks import delivery
@@ -82,7 +83,8 @@ class _Session(SketchSession):
             columns |= {names.ROWS: ones, names.SLICE: pa.array(_numbers(its.seconds, slices))}
             batches = pa.table(columns).to_batches()
             parts += [
-                pa.Table.from_batches([b]) for b in sketcher(plan.sharing, one, slices)(batches)
+                pa.Table.from_batches([b])
+                for b in make_sketcher(plan.sharing, one, slices)(batches)
             ]
         return pa.concat_tables(parts)
 

@@ -6,12 +6,12 @@ import numpy as np
 
 from gingham.core.arrays import Floats, Ints
 from gingham.datasets.regions import Table
-from gingham.estimates.algebra.join_query import Join, JoinQuery, JoinTree, trees
+from gingham.estimates.algebra.join_query import Join, JoinQuery, JoinTree, join_trees
 
 
 def join_size(query: JoinQuery | Sequence[Join], tables: Mapping[str, Table]) -> float:
     """COUNT or SUM over the join."""
-    tree = trees([query])[0]
+    tree = join_trees([query])[0]
     left = set(range(len(tree.occurrences)))
     total = 1.0
     while left:

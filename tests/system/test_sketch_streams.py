@@ -20,8 +20,8 @@ from gingham import (
 )
 from gingham.checkpoint.files import Files
 from gingham.estimates import sketch_loop
-from gingham.estimates.planning.sliced_sketches import SketchTable
-from gingham.estimates.planning.spare_sketches import without
+from gingham.estimates.planning.drop_queries import drop_queries
+from gingham.estimates.planning.sketch_table import SketchTable
 from tests.replay import random_trades, replayed, write_batches
 
 QUERIES = {
@@ -240,7 +240,7 @@ def test_sketches_without_a_query_are_what_they_were_with_it(spark: SparkSession
     sketches = _sketches(spark, rows)
     sketches.add(RAISES, name="raises")
     plan, session = sketches.plan(), sketches._session
-    left, gone = without(plan, {"raises"})
+    left, gone = drop_queries(plan, {"raises"})
     assert not gone
     assert len(left.sharing.vertices) < len(plan.sharing.vertices)
     with_it, without_it = (SketchTable(session.sketch(p, rows), plan.sharing) for p in (plan, left))

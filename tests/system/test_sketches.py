@@ -12,9 +12,9 @@ from pyspark.sql import SparkSession
 from gingham import AnswerError, CatalogError, Estimator, GinghamError, Loom, QueryError
 from gingham.core import names
 from gingham.estimates.algebra import sketch
-from gingham.estimates.planning.sliced_sketches import SketchTable
+from gingham.estimates.planning.sketch_table import SketchTable
 from gingham.estimates.spark import sketch_pass
-from gingham.estimates.spark.sketch_pass import group, sketcher
+from gingham.estimates.spark.sketch_pass import group_rows, make_sketcher
 
 EPOCH = datetime(2024, 1, 1, tzinfo=UTC)
 ROWS = 400
@@ -128,13 +128,13 @@ def test_over_many_seeds_estimates_are_right_on_average_and_intervals_hold(loom:
     sketches = _with_all(loom)
     plan = sketches.plan()
     groups = {
-        one: group(loom.spark.table(one.relation), one, None, None).toArrow().to_batches()
+        one: group_rows(loom.spark.table(one.relation), one, None, None).toArrow().to_batches()
         for one in plan.passes
     }
     found: dict[str, list[dict]] = {name: [] for name in QUERIES}
     for seed in range(SEEDS):
         sharing = replace(plan.sharing, seed=seed)
-        parts = [p for one, rows in groups.items() for p in sketcher(sharing, one, None)(rows)]
+        parts = [p for one, rows in groups.items() for p in make_sketcher(sharing, one, None)(rows)]
         made = SketchTable(pa.Table.from_batches(parts), sharing)
         for query in plan.queries:
             answer = sketches._session.estimate(query, plan, made, None).table
@@ -150,10 +150,12 @@ def test_over_many_seeds_estimates_are_right_on_average_and_intervals_hold(loom:
 
 def test_executors_make_the_same_sketches_bit_for_bit(loom: Loom, monkeypatch):
     here = _counters(_with_all(loom, windowed=True))
-    monkeypatch.setattr(sketch_pass, "WORK_HERE", 0)
+    monkeypatch.setattr(sketch_pass, "DRIVER_WORK", 0)
     sketches = _with_all(loom, windowed=True)
     there = _counters(sketches)
-    assert sketches._session._passes.many == {one.relation for one in sketches.plan().passes}
+    assert sketches._session._passes.on_executors == {
+        one.relation for one in sketches.plan().passes
+    }
     assert here.sharing == there.sharing
     for vertex in here.sharing.vertices:
         one, other = (table.of(vertex.number) for table in (here, there))

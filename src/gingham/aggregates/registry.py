@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gingham.aggregates.approximate import ApproxCountDistinct, ApproxPercentile
 from gingham.aggregates.base import Aggregate, Call
 from gingham.aggregates.bits import BitAnd, BitOr, BitXor
 from gingham.aggregates.counts import Count, CountIf
@@ -9,7 +10,6 @@ from gingham.aggregates.extrema import BoolAnd, BoolOr, Max, MaxBy, Min, MinBy
 from gingham.aggregates.filters import BitmapAnd, BitmapOfPositions, BitmapOr, CountMin
 from gingham.aggregates.moments import Comoment, Moment
 from gingham.aggregates.ranked import FirstBy, LastBy
-from gingham.aggregates.sketches import ApproxCountDistinct, ApproxPercentile
 from gingham.aggregates.sums import Avg, Sum
 from gingham.core.errors import QueryError
 

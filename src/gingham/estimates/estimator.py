@@ -11,11 +11,13 @@ from pyspark.sql import DataFrame, SparkSession
 from gingham.core.errors import CatalogError, GinghamError, QueryError
 from gingham.core.names import unused_name
 from gingham.core.stopwatch import Stopwatch
-from gingham.estimates.algebra.space import Metric
+from gingham.estimates.algebra.allocation import Metric
 from gingham.estimates.estimates import Estimates
+from gingham.estimates.planning.bound_join import BoundJoin
+from gingham.estimates.planning.estimate_query import window_starts
 from gingham.estimates.planning.explain_sketches import explain_sketches
-from gingham.estimates.planning.sketch_plan import BoundJoin, SketchPlan
-from gingham.estimates.planning.sliced_sketches import SketchTable, window_starts
+from gingham.estimates.planning.sketch_plan import SketchPlan
+from gingham.estimates.planning.sketch_table import SketchTable
 from gingham.estimates.sketch_session import SketchSession
 from gingham.estimates.sketch_streams import RunningSketches, refuse_without_window, start_sketches
 from gingham.session.sources import RelationSource

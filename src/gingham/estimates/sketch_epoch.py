@@ -9,10 +9,11 @@ import pyarrow as pa
 
 from gingham.core.errors import GinghamError
 from gingham.core.time import NEVER
-from gingham.estimates.planning.share_sketches import adopt
-from gingham.estimates.planning.sketch_plan import BoundJoin, SketchPlan
-from gingham.estimates.planning.sliced_sketches import SketchTable
-from gingham.estimates.planning.spare_sketches import without
+from gingham.estimates.planning.bound_join import BoundJoin
+from gingham.estimates.planning.drop_queries import drop_queries
+from gingham.estimates.planning.share_sketches import adopt_query
+from gingham.estimates.planning.sketch_plan import SketchPlan
+from gingham.estimates.planning.sketch_table import SketchTable
 from gingham.estimates.sketch_log import StoredEpoch
 
 
@@ -45,7 +46,7 @@ class SketchEpoch:
     @property
     def live(self) -> SketchPlan:
         """What rows are sketched under."""
-        return without(self.plan, self.raised)[0] if self.raised else self.plan
+        return drop_queries(self.plan, self.raised)[0] if self.raised else self.plan
 
     @property
     def lost(self) -> dict[str, GinghamError]:
@@ -53,14 +54,14 @@ class SketchEpoch:
         if not self.raised:
             return {}
         why = next(iter(self.raised.values()))
-        return {**dict.fromkeys(without(self.plan, self.raised)[1], why), **self.raised}
+        return {**dict.fromkeys(drop_queries(self.plan, self.raised)[1], why), **self.raised}
 
     def adopt(self, query: BoundJoin, after: int) -> bool:
         """Let one more query read the sketches; False if it does already, or they do not serve."""
         # Once a query raised, some sketches have gaps.
         if self.raised or any(query.name == known.name for known in self.plan.queries):
             return False
-        plan = adopt(self.plan, query)
+        plan = adopt_query(self.plan, query)
         if plan is None:
             return False
         self.plan, self.adopted[query.name] = plan, after

@@ -22,8 +22,10 @@ from pyspark.sql import DataFrame
 from gingham.core import names
 from gingham.core.errors import AnswerError, CheckpointError, GinghamError, SinkError
 from gingham.core.time import FOREVER, NEVER, parse_duration
-from gingham.estimates.planning.sketch_plan import BoundJoin, SketchPlan
-from gingham.estimates.planning.sliced_sketches import SketchTable, no_sketches, window_starts
+from gingham.estimates.planning.bound_join import BoundJoin
+from gingham.estimates.planning.estimate_query import window_starts
+from gingham.estimates.planning.sketch_plan import SketchPlan
+from gingham.estimates.planning.sketch_table import SketchTable, no_sketches
 from gingham.estimates.sketch_epoch import SketchEpoch
 from gingham.estimates.sketch_log import SketchEntry, SketchLog
 from gingham.estimates.sketch_session import SketchSession

@@ -9,13 +9,15 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from gingham.estimates.algebra.space import Metric
+from gingham.estimates.algebra.allocation import Metric
+from gingham.estimates.planning.bound_join import BoundJoin
+from gingham.estimates.planning.estimate_query import QueryEstimates, WindowStarts, estimate_query
 from gingham.estimates.planning.join_aggregate import Relation
 from gingham.estimates.planning.parse_joins import parse_join_aggregate
 from gingham.estimates.planning.share_sketches import share_sketches
-from gingham.estimates.planning.sketch_plan import BoundJoin, SketchPlan
-from gingham.estimates.planning.sliced_sketches import Estimated, SketchTable, Starts, estimated
-from gingham.estimates.spark.join_types import check_join
+from gingham.estimates.planning.sketch_plan import SketchPlan
+from gingham.estimates.planning.sketch_table import SketchTable
+from gingham.estimates.spark.check_join import check_join
 from gingham.estimates.spark.sketch_pass import SketchPasses
 from gingham.plan.slices import Slices, sliced
 from gingham.session.safe_expressions import safely
@@ -98,12 +100,12 @@ class SketchSession:
         return sliced({0: plan.edges}, lambda: (first_instant(rows[name], time), None))[0]
 
     def estimate(
-        self, query: BoundJoin, plan: SketchPlan, sketches: SketchTable, starts: Starts
-    ) -> Estimated:
+        self, query: BoundJoin, plan: SketchPlan, sketches: SketchTable, starts: WindowStarts
+    ) -> QueryEstimates:
         """What a query answers, for windows that start here."""
         bounds = pa.timestamp("us", "UTC")
         for relation in query.query.relations.values():
             source = self.source(relation)
             if source.time and column_types(source.rows)[source.time] == "timestamp_ntz":
                 bounds = pa.timestamp("us")
-        return estimated(query, sketches, plan.sliced, starts, self.confidence, bounds)
+        return estimate_query(query, sketches, plan.sliced, starts, self.confidence, bounds)

@@ -11,7 +11,7 @@ from pyspark.sql.streaming import StreamingQuery
 
 from gingham.checkpoint.folder import Checkpoint
 from gingham.core.errors import AnswerError, CatalogError, GinghamError, QueryError
-from gingham.estimates.planning.sketch_plan import BoundJoin
+from gingham.estimates.planning.bound_join import BoundJoin
 from gingham.estimates.sketch_log import SketchLog
 from gingham.estimates.sketch_loop import SketchLoop
 from gingham.estimates.sketch_session import SketchSession

@@ -5,7 +5,7 @@ import pytest
 from gingham.core.errors import QueryError
 from gingham.datasets.regions import workload
 from gingham.estimates.algebra import JoinQuery, estimate, plan_sharing, sketch
-from gingham.estimates.algebra.join_query import trees
+from gingham.estimates.algebra.join_query import join_trees
 
 
 @pytest.mark.parametrize("metric", ["average", "maximum"])
@@ -30,7 +30,7 @@ def _families(plan, query):
 
 def test_no_query_has_two_edges_on_one_family():
     plan = plan_sharing(workload(2), budget=2000)
-    for tree in trees([JoinQuery(joins, name) for name, joins in workload(2).items()]):
+    for tree in join_trees([JoinQuery(joins, name) for name, joins in workload(2).items()]):
         families = _families(plan, tree.name)
         edges = [(families[a][i], families[b][j]) for (a, i), (b, j) in tree.edges]
         assert all(one == other for one, other in edges)
@@ -57,7 +57,7 @@ def test_a_redundant_equality_is_no_cycle():
 def test_a_cycle_that_another_spanning_tree_avoids_is_accepted():
     # Example 1.1: c, r1 and r2 at the same time, r1 and r2 of the same type as well.
     joins = [("c", "t", "r1", "t"), ("c", "t", "r2", "t"), ("r1", "k", "r2", "k")]
-    (tree,) = trees([joins])
+    (tree,) = join_trees([joins])
     assert len(tree.edges) == 3
     pairs = {frozenset((a, b)) for (a, _), (b, _) in tree.edges}
     assert len(pairs) == 2

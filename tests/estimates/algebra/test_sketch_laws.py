@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from gingham.estimates.algebra import JoinQuery, empty, plan_sharing, sketch
 from gingham.estimates.algebra.counters import BLOCK, COPIES, count, count_slices
 from gingham.estimates.algebra.lattice import basis, coordinates
-from gingham.estimates.algebra.sketch_counts import Rows
-from gingham.estimates.algebra.xi import cubes, family, signs
+from gingham.estimates.algebra.relation_rows import RelationRows
+from gingham.estimates.algebra.signs import cubes, family_seeds, signs
 
 KEYS = st.integers(-(2**63), 2**63 - 1) | st.integers(-5, 1000)
 
@@ -56,7 +56,7 @@ def test_cubes_are_those_of_a_field(a, b):
 def test_counters_are_sums_of_signed_frequencies(rows, copies, seed):
     columns = [_words([row[place] for row in rows]) for place in (0, 1)]
     frequencies = np.array([row[2] for row in rows], dtype=np.int64)
-    seeds = [family(seed, number, copies) for number in (0, 1)]
+    seeds = [family_seeds(seed, number, copies) for number in (0, 1)]
     naive = signs(seeds[0], columns[0]) * signs(seeds[1], columns[1]) @ frequencies
     assert count(seeds, columns, frequencies).tolist() == naive.tolist()
 
@@ -65,7 +65,7 @@ def test_blocks_of_keys_add_up():
     random = np.random.default_rng(0)
     keys = random.integers(0, 2**62, 2 * BLOCK + 77).astype(np.uint64)
     frequencies = random.integers(-(10**6), 10**9, len(keys))
-    seeds = family(3, 0, 5)
+    seeds = family_seeds(3, 0, 5)
     assert (
         count([seeds], [keys], frequencies).tolist() == (signs(seeds, keys) @ frequencies).tolist()
     )
@@ -131,7 +131,7 @@ def test_a_selection_made_from_fragments_has_the_sketch_of_its_rows(rows):
         kept = [row for row in rows if selection is None or row[4] in selection]
         (number,) = PLAN.vertices[factor[0][0]].families
         alone = count(
-            [family(PLAN.seed, number, copies)],
+            [family_seeds(PLAN.seed, number, copies)],
             [_words([row[0] for row in kept])],
             np.array([row[2] for row in kept], dtype=np.int64),
         )
@@ -199,7 +199,9 @@ def test_slices_that_are_counted_together_are_as_if_counted_alone(rows, copies):
         }
         slices = np.array([row[3] for row in some], dtype=np.int64)
         counts = np.array([row[2] for row in some], dtype=np.int64)
-        return Rows.of([vertex], keys, counts, slices=slices if cut else None).counted(plan, vertex)
+        return RelationRows.of([vertex], keys, counts, slices=slices if cut else None).count(
+            plan, vertex
+        )
 
     slices, counters = counted(rows, cut=True)
     assert set(slices.tolist()) == {row[3] for row in rows}
@@ -213,7 +215,7 @@ def test_slices_that_reach_over_blocks_are_counted_whole():
     sizes = [3, BLOCK + 70, 1, 2 * BLOCK - 5, 64]
     keys = random.integers(0, 2**62, sum(sizes)).astype(np.uint64)
     frequencies = random.integers(-(10**6), 10**9, len(keys))
-    seeds = family(3, 0, 5)
+    seeds = family_seeds(3, 0, 5)
     starts = np.cumsum([0, *sizes[:-1]])
     naive = [
         (signs(seeds, keys[a : a + size]) @ frequencies[a : a + size]).tolist()
@@ -226,6 +228,6 @@ def test_more_copies_than_are_counted_at_once_are_all_counted():
     random = np.random.default_rng(1)
     keys = random.integers(0, 2**62, 130).astype(np.uint64)
     frequencies = random.integers(-5, 99, len(keys))
-    seeds = family(4, 0, 2 * COPIES + 3)
+    seeds = family_seeds(4, 0, 2 * COPIES + 3)
     naive = [(signs(seeds, keys[a:b]) @ frequencies[a:b]).tolist() for a, b in ((0, 50), (50, 130))]
     assert count_slices([seeds], [keys], frequencies, np.array([0, 50])).tolist() == naive

@@ -6,17 +6,18 @@ Gingham's own.
 """
 
 from gingham.estimates.algebra.adopt import adopt
-from gingham.estimates.algebra.estimate import Estimate, median_of_means
-from gingham.estimates.algebra.fragments import Vertex
+from gingham.estimates.algebra.allocation import Allocation, allocate
 from gingham.estimates.algebra.join_query import Join, JoinQuery
+from gingham.estimates.algebra.median_of_means import Estimate, median_of_means
 from gingham.estimates.algebra.sharing_plan import SharingPlan, plan_sharing
-from gingham.estimates.algebra.sketch_rows import Sketches, cut, empty, estimate, samples, sketch
-from gingham.estimates.algebra.space import Allocation, allocate
+from gingham.estimates.algebra.sketches import Sketches, empty, estimate, samples, sketch, truncate
+from gingham.estimates.algebra.vertex import Factor, Vertex
 from gingham.estimates.algebra.weights import Histogram, histogram_weights, sketch_weights
 
 __all__ = [
     "Allocation",
     "Estimate",
+    "Factor",
     "Histogram",
     "Join",
     "JoinQuery",
@@ -25,7 +26,6 @@ __all__ = [
     "Vertex",
     "adopt",
     "allocate",
-    "cut",
     "empty",
     "estimate",
     "histogram_weights",
@@ -34,4 +34,5 @@ __all__ = [
     "samples",
     "sketch",
     "sketch_weights",
+    "truncate",
 ]

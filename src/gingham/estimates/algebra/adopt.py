@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import islice, product
 
-from gingham.estimates.algebra.fragments import Factor
-from gingham.estimates.algebra.join_query import JoinQuery, JoinTree, Occurrence, trees
+from gingham.estimates.algebra.join_query import JoinQuery, JoinTree, Occurrence, join_trees
 from gingham.estimates.algebra.sharing_plan import SharingPlan
+from gingham.estimates.algebra.vertex import Factor
 
 # Ways to choose sketches that are looked at.
 TRIED = 10_000
@@ -23,7 +23,7 @@ def adopt(
     They do if for each of its relations a query of the plan reads the same rows by the same
     attributes, and the signs fit: joined attributes have the same, all others have different ones.
     """
-    *known, tree = trees([*queries, newcomer])
+    *known, tree = join_trees([*queries, newcomer])
     of: dict[Occurrence, dict[Factor, None]] = defaultdict(dict)
     for its in known:
         for occurrence, factor in zip(its.occurrences, plan.factors[its.name], strict=True):

@@ -12,8 +12,8 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, permutations, product
 
+from gingham.estimates.algebra.allocation import METRICS, Metric, least_error
 from gingham.estimates.algebra.join_query import JoinTree, Occurrence
-from gingham.estimates.algebra.space import METRICS, Metric, least_error
 
 # About a minute on one core. Not measured in seconds, so that the same queries always get the same
 # plan: after a restart, sketches of before are read by it.

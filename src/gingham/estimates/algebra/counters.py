@@ -13,7 +13,7 @@ import numpy as np
 
 from gingham.core.arrays import Ints, Positions, Words
 from gingham.core.errors import AnswerError
-from gingham.estimates.algebra.xi import ONE, cubes
+from gingham.estimates.algebra.signs import ONE, cubes
 
 # Keys and copies at a time: their tables and signs stay in the cache.
 BLOCK, COPIES = 1 << 14, 1 << 11

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import Generic, TypeVar
 
 from gingham.core.errors import QueryError
+from gingham.estimates.algebra.disjoint_sets import DisjointSets
 
 Join = tuple[str, str, str, str]  # relation, attribute, relation, attribute
 Member = tuple[str, str]  # occurrence, attribute
 Slot = tuple[int, int]  # occurrence, place among its attributes
 Forms = dict[frozenset[tuple[str, str]], tuple[tuple[Member, Member], ...]]
-T = TypeVar("T", bound=Hashable)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +51,7 @@ class JoinTree:
     edges: tuple[tuple[Slot, Slot], ...]
 
 
-def trees(queries: Iterable[JoinQuery | Sequence[Join]]) -> tuple[JoinTree, ...]:
+def join_trees(queries: Iterable[JoinQuery | Sequence[Join]]) -> tuple[JoinTree, ...]:
     """Every query as a tree; what is equal for the same reason is written the same way.
 
     a.x = b.x AND b.x = c.x    and    a.x = c.x AND c.x = b.x    become the same two edges
@@ -141,13 +140,13 @@ def _members(joins: Sequence[Join], relations: dict[str, str]) -> Iterator[tuple
 
 
 def _without_implied(edges: Iterable[tuple[Member, Member]]) -> list[tuple[Member, Member]]:
-    groups = Groups[Member]()
+    groups = DisjointSets[Member]()
     return [edge for edge in edges if groups.unite(*edge)]
 
 
 def _acyclic(edges: Iterable[tuple[Member, Member]]) -> bool:
     pairs = {frozenset((left[0], right[0])) for left, right in edges}
-    groups = Groups[str]()
+    groups = DisjointSets[str]()
     return all(groups.unite(*pair) for pair in pairs)
 
 
@@ -157,7 +156,7 @@ def _around_cycles(edges: list[tuple[Member, Member]]) -> list[tuple[Member, Mem
     Relations whose common equalities are fewest are joined last; the result says everything that
     was said if and only if the query has no true cycle (Bernstein and Goodman 1981).
     """
-    groups = Groups[Member]()
+    groups = DisjointSets[Member]()
     for edge in edges:
         groups.unite(*edge)
     classes = [dict(group) for group in groups.all()]
@@ -165,7 +164,7 @@ def _around_cycles(edges: list[tuple[Member, Member]]) -> list[tuple[Member, Mem
     common = {
         pair: [c for c in classes if c.keys() >= set(pair)] for pair in combinations(names, 2)
     }
-    tree = Groups[str]()
+    tree = DisjointSets[str]()
     found = [
         ((left, c[left]), (right, c[right]))
         for left, right in sorted(common, key=lambda pair: -len(common[pair]))
@@ -185,7 +184,7 @@ def _around_cycles(edges: list[tuple[Member, Member]]) -> list[tuple[Member, Mem
 def _as_others_write(
     edges: list[tuple[Member, Member]], relations: Mapping[str, str], forms: Forms
 ) -> list[tuple[Member, Member]]:
-    groups = Groups[Member]()
+    groups = DisjointSets[Member]()
     for edge in edges:
         groups.unite(*edge)
     for group in groups.all():
@@ -202,32 +201,3 @@ def _as_others_write(
         if _acyclic(rewritten):
             edges = rewritten
     return edges
-
-
-class Groups(Generic[T]):
-    """Disjoint sets that grow together (union-find)."""
-
-    def __init__(self) -> None:
-        self._parents: dict[T, T] = {}
-
-    def find(self, item: T) -> T:
-        """The representative of the item's set."""
-        root = item
-        while (parent := self._parents.setdefault(root, root)) != root:
-            root = parent
-        while item != root:
-            self._parents[item], item = root, self._parents[item]
-        return root
-
-    def unite(self, one: T, other: T) -> bool:
-        """Make one set of two; False if they are one already."""
-        one, other = self.find(one), self.find(other)
-        self._parents[other] = one
-        return one != other
-
-    def all(self) -> list[list[T]]:
-        """Every set, in order of its first item."""
-        found: dict[T, list[T]] = {}
-        for item in self._parents:
-            found.setdefault(self.find(item), []).append(item)
-        return list(found.values())

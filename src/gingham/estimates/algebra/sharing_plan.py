@@ -8,23 +8,17 @@ from hashlib import blake2b
 from typing import Literal, cast, get_args
 
 from gingham.core.errors import GinghamError
-from gingham.estimates.algebra.coalesce import EFFORT, JointGraph, coalesce
-from gingham.estimates.algebra.fragments import (
-    Factor,
-    Realized,
-    Vertex,
-    groups,
-    realize,
-    worth_tying,
-)
-from gingham.estimates.algebra.join_query import Join, JoinQuery, trees
-from gingham.estimates.algebra.space import (
+from gingham.estimates.algebra.allocation import (
     Metric,
     allocate,
     check_budget,
     check_weights,
     least_error,
 )
+from gingham.estimates.algebra.coalesce import EFFORT, JointGraph, coalesce
+from gingham.estimates.algebra.join_query import Join, JoinQuery, join_trees
+from gingham.estimates.algebra.sketch_basis import SketchBasis, groups, sketch_basis, worth_tying
+from gingham.estimates.algebra.vertex import Factor, Vertex
 
 Sharing = Literal["none", "equal", "fragments"]
 
@@ -114,7 +108,7 @@ def plan_sharing(
     if isinstance(queries, Mapping):
         named = cast("Mapping[str, Sequence[Join]]", queries)
         queries = [JoinQuery(joins, name) for name, joins in named.items()]
-    found = trees(queries)
+    found = join_trees(queries)
     names = [tree.name for tree in found]
     if weights is not None and not isinstance(weights, Mapping):
         if len(weights) != len(names):
@@ -157,16 +151,16 @@ def _reduced(
     weights: Sequence[float],
     *,
     reduce: bool,
-) -> tuple[Realized, list[str]]:
+) -> tuple[SketchBasis, list[str]]:
     """Replace groups of selections by a basis wherever that lowers the error."""
-    best = realize(graph, universe)
+    best = sketch_basis(graph, universe)
     chosen: list[str] = []
     taken = []
     for key, members in groups(graph).items() if reduce else ():
         selections = {graph.nodes[member].occurrence.selection for member in members}
         if len(selections) < 2:
             continue
-        tried = realize(graph, universe, [*taken, key])
+        tried = sketch_basis(graph, universe, [*taken, key])
         fewer = len(best.vertices) - len(tried.vertices)
         if fewer <= 0:
             continue

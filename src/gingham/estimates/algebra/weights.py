@@ -13,9 +13,9 @@ import numpy as np
 
 from gingham.core.arrays import Bools, Floats, Ints
 from gingham.core.errors import GinghamError
-from gingham.estimates.algebra.join_query import Join, JoinQuery, JoinTree, trees
+from gingham.estimates.algebra.join_query import Join, JoinQuery, JoinTree, join_trees
 from gingham.estimates.algebra.sharing_plan import SharingPlan
-from gingham.estimates.algebra.sketch_rows import Sketches, samples
+from gingham.estimates.algebra.sketches import Sketches, samples
 
 BUCKETS = 200
 # The constant of the paper; it is the same for all queries and changes no allocation.
@@ -87,7 +87,7 @@ def histogram_weights(
     Then the second moment of an estimate is a product over joins. A join that seems empty weighs
     as much as the heaviest that does not. Only rows that a query selects are looked at.
     """
-    found = {tree.name: _weight(tree, statistics) for tree in trees(queries)}
+    found = {tree.name: _weight(tree, statistics) for tree in join_trees(queries)}
     heaviest = max((weight for weight in found.values() if math.isfinite(weight)), default=1.0)
     return {name: min(weight, heaviest) for name, weight in found.items()}
 

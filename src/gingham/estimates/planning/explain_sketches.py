@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gingham.estimates.algebra import Vertex
-from gingham.estimates.planning.sketch_plan import Pass, SketchPlan
+from gingham.estimates.planning.sketch_plan import RelationPass, SketchPlan
 from gingham.plan.slices import periodic
 
+# So many queries are listed beside a sketch that they share.
 _LISTED = 6
 
 
 def explain_sketches(plan: SketchPlan) -> str:
-    """Which sketches there are, how large they are, and who reads them."""
+    """Write a plan as text: its sketches, their sizes, and the queries that share each."""
     return "\n".join(_lines(plan))
 
 
@@ -23,12 +24,12 @@ def _lines(plan: SketchPlan) -> Iterator[str]:
         f"words for the least {sharing.metric} error, one pass over each relation"
     )
     if plan.edges:
-        found = periodic(plan.edges)
-        how = str(found) if found else "listed around the data, panes beyond: the pattern is long"
-        yield f"  slices: {how}; every slice has sketches of this size"
-    for one in plan.passes:
-        yield f"  {_pass(one)}"
-        for vertex in sharing.of(one.relation):
+        pattern = periodic(plan.edges)
+        slices = str(pattern or "listed around the data, panes beyond: the pattern is long")
+        yield f"  slices: {slices}; every slice has sketches of this size"
+    for step in plan.passes:
+        yield f"  {_pass(step)}"
+        for vertex in sharing.of(step.relation):
             yield f"    {_vertex(vertex, plan)}"
     for query in plan.queries:
         name = query.name
@@ -40,13 +41,13 @@ def _lines(plan: SketchPlan) -> Iterator[str]:
         yield f"  notice: {notice}"
 
 
-def _pass(one: Pass) -> str:
-    parts = [f"{one.relation}: rows grouped by {', '.join(one.attributes)}"]
-    if one.sliced:
+def _pass(step: RelationPass) -> str:
+    parts = [f"{step.relation}: rows grouped by {', '.join(step.attributes)}"]
+    if step.sliced:
         parts.append("slice")
-    if one.fragments.of_cells:
-        over = " x ".join(axis.attribute.sql for axis in one.fragments.axes) or "all rows"
-        parts.append(f"{one.fragments.count} fragments of {over}")
+    if step.fragments.cell_fragments:
+        over = " x ".join(axis.attribute.sql for axis in step.fragments.axes) or "all rows"
+        parts.append(f"{step.fragments.count} fragments of {over}")
     return ", ".join(parts)
 
 
@@ -58,7 +59,7 @@ def _vertex(vertex: Vertex, plan: SketchPlan) -> str:
         if any(vertex.number == number for factor in factors for number, _ in factor)
     ]
     listed = ", ".join(users[:_LISTED]) + (", ..." if len(users) > _LISTED else "")
-    what = f"sum({vertex.measure})" if vertex.measure else "count"
-    of = " of some fragments" if vertex.coefficients else ""
+    aggregate = f"sum({vertex.measure})" if vertex.measure else "count"
+    selected = " of some fragments" if vertex.coefficients else ""
     words = sharing.words[vertex.number]
-    return f"{what} by {', '.join(vertex.attributes)}{of}: {words:,} words for {listed}"
+    return f"{aggregate} by {', '.join(vertex.attributes)}{selected}: {words:,} words for {listed}"

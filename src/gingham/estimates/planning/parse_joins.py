@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from sqlglot import exp
 
 from gingham.core.errors import QueryError
-from gingham.estimates.algebra.join_query import JoinQuery, trees
+from gingham.estimates.algebra.join_query import JoinQuery, join_trees
 from gingham.estimates.planning.join_aggregate import Equality, JoinAggregate, Relation, Selection
 from gingham.estimates.planning.join_scope import JoinScope
 from gingham.logical.window import Window
@@ -55,7 +55,7 @@ def parse_join_aggregate(text: str, name: str, catalog: Mapping[str, Relation]) 
     _refuse_unjoined(scope, joins)
     relations = {alias: relation.name for alias, relation in scope.relations.items()}
     # Refuses cycles.
-    trees([JoinQuery(joins, name, relations)])
+    join_trees([JoinQuery(joins, name, relations)])
     return JoinAggregate(
         name,
         text.strip(),

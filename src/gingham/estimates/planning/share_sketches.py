@@ -1,4 +1,4 @@
-"""Which sketches are kept for all join aggregates, and what is taken from each relation."""
+"""Plan the sketches of all join aggregates, and the pass over each relation that makes them."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from math import prod
 import numpy as np
 
 from gingham.algebra.edges import normalized
-from gingham.estimates import algebra
+from gingham.estimates.algebra import adopt
+from gingham.estimates.algebra.allocation import Metric
 from gingham.estimates.algebra.join_query import JoinQuery
-from gingham.estimates.algebra.sharing_plan import plan_sharing
-from gingham.estimates.algebra.space import Metric
-from gingham.estimates.planning.sketch_plan import ROW, BoundJoin, Fragments, Pass, SketchPlan
+from gingham.estimates.algebra.sharing_plan import SharingPlan, plan_sharing
+from gingham.estimates.planning.bound_join import ROW, BoundJoin
+from gingham.estimates.planning.sketch_plan import FragmentGrid, RelationPass, SketchPlan
 from gingham.logical.predicate import evaluate
 from gingham.optimizer.axes import axes_of
 from gingham.plan.bound import Condition
@@ -33,17 +34,17 @@ def share_sketches(
 ) -> SketchPlan:
     """Plan all queries within a budget of words.
 
-    `times` has the event time of each relation; `weights` say how hard queries are, as far as
-    that is known: the others count as one in the middle.
+    `times` has the event time of each relation, None for tables. `weights` say how hard queries
+    are to estimate, as far as that is known; all others get the median of these.
     """
-    wanted = {relation: _selections(queries, relation) for relation in times}
+    selections = {relation: _selections(queries, relation) for relation in times}
     sharing = plan_sharing(
-        [_as_algebra(query, wanted) for query in queries],
+        [_join_query(query, selections) for query in queries],
         budget=budget,
         metric=metric,
         weights=_all_weights(queries, weights or {}),
         fold=True,
-        fragments={r: found.fragments.count for r, found in wanted.items() if found.of},
+        fragments={r: s.grid.count for r, s in selections.items() if s.fragments},
         seed=seed,
     )
     windowed = {
@@ -52,109 +53,136 @@ def share_sketches(
         if query.query.window is not None
         for relation in query.query.relations.values()
     }
-    passes: list[Pass] = []
-    for relation in dict.fromkeys(vertex.relation for vertex in sharing.vertices):
-        own = [vertex for vertex in sharing.vertices if vertex.relation == relation]
-        passes.append(
-            Pass(
-                relation,
-                tuple(dict.fromkeys(a for vertex in own for a in vertex.attributes)),
-                tuple(dict.fromkeys(v.measure for v in own if v.measure is not None)),
-                wanted[relation].fragments,
-                sliced=relation in windowed and times[relation] is not None,
-            )
+    passes = [
+        _pass(
+            relation,
+            sharing,
+            selections[relation].grid,
+            sliced=relation in windowed and times[relation] is not None,
         )
-    notices = [notice for found in wanted.values() for notice in found.notices]
+        for relation in dict.fromkeys(vertex.relation for vertex in sharing.vertices)
+    ]
+    notices = [notice for selection in selections.values() for notice in selection.notices]
     return SketchPlan(tuple(queries), sharing, tuple(passes), (*sharing.notices, *notices))
 
 
-def adopt(plan: SketchPlan, query: BoundJoin) -> SketchPlan | None:
-    """The same sketches and slices, and one more query that they serve; None if they do not."""
-    window, relations = query.query.window, {one.relation for one in plan.passes}
+def adopt_query(plan: SketchPlan, query: BoundJoin) -> SketchPlan | None:
+    """Add a query that the sketches and slices of a plan can answer as they are.
+
+    None if they cannot: a relation, an edge, a selection or a measure is missing, or signs clash.
+    """
+    window, relations = query.query.window, {step.relation for step in plan.passes}
     if not relations.issuperset(query.query.relations.values()):
         return None
     if window is not None and normalized([*plan.edges, *window.classes]) != plan.edges:
         return None
-    wanted = {relation: _selections(plan.queries, relation) for relation in relations}
-    known = [_as_algebra(one, wanted) for one in plan.queries]
-    sharing = algebra.adopt(plan.sharing, known, _as_algebra(query, wanted))
+    selections = {relation: _selections(plan.queries, relation) for relation in relations}
+    planned = [_join_query(other, selections) for other in plan.queries]
+    sharing = adopt(plan.sharing, planned, _join_query(query, selections))
     if sharing is None:
         return None
     return replace(plan, queries=(*plan.queries, query), sharing=sharing)
+
+
+def _pass(relation: str, sharing: SharingPlan, grid: FragmentGrid, *, sliced: bool) -> RelationPass:
+    """Collect the columns that the sketches of a relation need."""
+    vertices = sharing.of(relation)
+    return RelationPass(
+        relation=relation,
+        attributes=tuple(dict.fromkeys(a for vertex in vertices for a in vertex.attributes)),
+        measures=tuple(dict.fromkeys(v.measure for v in vertices if v.measure is not None)),
+        fragments=grid,
+        sliced=sliced,
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class _Selections:
     """The fragments of a relation, and which of them each condition selects.
 
-    A condition that is not listed would make too many cells: it is a part of what is summed.
+    A condition that is not in `fragments` would make too many cells: it is evaluated as part of
+    the measure instead.
     """
 
-    fragments: Fragments = field(default_factory=Fragments)
-    of: Mapping[Condition, frozenset[int]] = field(default_factory=dict[Condition, frozenset[int]])
+    grid: FragmentGrid = field(default_factory=FragmentGrid)
+    fragments: Mapping[Condition, frozenset[int]] = field(
+        default_factory=dict[Condition, frozenset[int]]
+    )
     notices: tuple[str, ...] = ()
 
 
 def _selections(queries: Sequence[BoundJoin], relation: str) -> _Selections:
+    """Cut the rows of a relation into the fragments of all conditions, as far as cells allow."""
     read = [
         query.conditions.get(alias)
         for query in queries
-        for alias, its in query.query.relations.items()
-        if its == relation
+        for alias, name in query.query.relations.items()
+        if name == relation
     ]
     conditions = [c for c in dict.fromkeys(read) if c is not None]
-    listed: list[Condition] = []
-    # Those with few intervals first, so that as many as possible are told apart.
+    in_grid: list[Condition] = []
+    # Conditions with few intervals first, so that as many as possible have a place in the grid.
     for condition in sorted(conditions, key=lambda c: _cells([c])):
-        if _cells([*listed, condition]) <= MOST_CELLS:
-            listed.append(condition)
-    if not listed:
-        return _Selections(notices=_crowded(relation, conditions))
-    apart = [c for c in conditions if c not in listed]
-    axes = tuple(axes_of(listed).values())
-    truths = np.stack([evaluate(c.predicate, axes).true for c in listed])
-    # Rows that satisfy no condition are left out unless somebody reads all rows.
-    everything = None in read or bool(apart)
-    signatures, of_cells = np.unique(truths, axis=1, return_inverse=True)
+        if _cells([*in_grid, condition]) <= MOST_CELLS:
+            in_grid.append(condition)
+    if not in_grid:
+        return _Selections(notices=_notices(relation, conditions))
+    apart = [c for c in conditions if c not in in_grid]
+    axes = tuple(axes_of(in_grid).values())
+    truths = np.stack([evaluate(c.predicate, axes).true for c in in_grid])
+    # Rows that satisfy no condition are left out unless some query reads all rows.
+    all_read = None in read or bool(apart)
+    signatures, cell_signatures = np.unique(truths, axis=1, return_inverse=True)
+    sketched = np.ones(signatures.shape[1], dtype=np.bool_) if all_read else signatures.any(axis=0)
     numbers = np.full(signatures.shape[1], -1)
-    kept = np.ones(signatures.shape[1], dtype=np.bool_) if everything else signatures.any(axis=0)
-    numbers[kept] = np.arange(kept.sum())
-    of = {
-        condition: frozenset(numbers[satisfied & kept].tolist())
-        for condition, satisfied in zip(listed, signatures, strict=True)
-    }
-    fragments = Fragments(axes, tuple(numbers[of_cells.ravel()].tolist()))
-    return _Selections(fragments, of, _crowded(relation, apart))
+    numbers[sketched] = np.arange(sketched.sum())
+    return _Selections(
+        FragmentGrid(axes, tuple(numbers[cell_signatures.ravel()].tolist())),
+        {
+            condition: frozenset(numbers[satisfied & sketched].tolist())
+            for condition, satisfied in zip(in_grid, signatures, strict=True)
+        },
+        _notices(relation, apart),
+    )
 
 
 def _cells(conditions: list[Condition]) -> int:
+    """The number of cells of a grid that tells these conditions apart."""
     return prod(axis.size for axis in axes_of(conditions).values())
 
 
-def _crowded(relation: str, apart: list[Condition]) -> tuple[str, ...]:
+def _notices(relation: str, apart: list[Condition]) -> tuple[str, ...]:
     return tuple(
         f"{relation}: rows with {condition.sql} are summed apart: too many cells otherwise"
         for condition in apart
     )
 
 
-def _as_algebra(query: BoundJoin, wanted: Mapping[str, _Selections]) -> JoinQuery:
+def _join_query(query: BoundJoin, selections: Mapping[str, _Selections]) -> JoinQuery:
+    """Translate a bound query: conditions become sets of fragments, or part of the measure."""
     measures = {alias: measure.sql for alias, measure in query.measures.items()}
-    selections: dict[str, frozenset[int]] = {}
+    selected: dict[str, frozenset[int]] = {}
     for alias, condition in query.conditions.items():
-        found = wanted[query.query.relations[alias]].of.get(condition)
-        if found is not None:
-            selections[alias] = found
+        fragments = selections[query.query.relations[alias]].fragments.get(condition)
+        if fragments is not None:
+            selected[alias] = fragments
         else:
             measures[alias] = query.measures.get(alias, ROW).where(condition.sql)
-    return JoinQuery(query.joins, query.name, query.query.relations, measures, selections)
+    return JoinQuery(
+        joins=query.joins,
+        name=query.name,
+        relations=query.query.relations,
+        measures=measures,
+        selections=selected,
+    )
 
 
 def _all_weights(
     queries: Sequence[BoundJoin], known: Mapping[str, float]
 ) -> dict[str, float] | None:
-    own = {query.name: known[query.name] for query in queries if query.name in known}
-    if not own:
+    """Fill in the median for queries of unknown weight; None if no weight is known."""
+    weights = {query.name: known[query.name] for query in queries if query.name in known}
+    if not weights:
         return None
-    usual = float(np.median(list(own.values())))
-    return {query.name: own.get(query.name, usual) for query in queries}
+    median = float(np.median(list(weights.values())))
+    return {query.name: weights.get(query.name, median) for query in queries}

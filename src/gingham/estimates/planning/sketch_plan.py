@@ -1,101 +1,64 @@
-"""Join aggregates whose types Spark has checked, and how sketches will answer them."""
+"""The plan of all join aggregates: shared sketches, and one pass over each relation."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 from gingham.algebra.edges import ResidueClass, normalized
-from gingham.estimates.algebra.join_query import Join
 from gingham.estimates.algebra.sharing_plan import SharingPlan
-from gingham.estimates.planning.join_aggregate import JoinAggregate
+from gingham.estimates.planning.bound_join import BoundJoin
 from gingham.logical.predicate import Axis
-from gingham.plan.bound import Condition
 
 
 @dataclass(frozen=True, slots=True)
-class Measure:
-    """What a relation adds up: whole numbers, or decimals with so many digits after the point.
+class FragmentGrid:
+    """The grid of a relation's selections, with the number of the fragment of each cell.
 
-    It is never NULL; `zero` is nothing, in its type.
-    """
-
-    sql: str
-    zero: str = "0"
-    scale: int = 0
-
-    def where(self, condition: str) -> str:
-        """The same for rows that meet a condition, nothing for others."""
-        return f"CASE WHEN {condition} THEN {self.sql} ELSE {self.zero} END"
-
-
-ROW = Measure("1")
-
-
-@dataclass(frozen=True, slots=True)
-class BoundJoin:
-    """A join aggregate with types."""
-
-    query: JoinAggregate
-    joins: tuple[Join, ...]  # by alias; attributes are SQL of 64-bit words, NULL for NULL
-    measures: Mapping[str, Measure]  # by alias
-    conditions: Mapping[str, Condition]  # by alias
-    # May it raise in the middle of a pass, where it takes all queries down with it?
-    fragile: bool = False
-
-    @property
-    def name(self) -> str:
-        return self.query.name
-
-    @property
-    def unit(self) -> float:
-        """What one counted unit is worth: a hundredth if amounts have two digits."""
-        return 10.0 ** -sum(measure.scale for measure in self.measures.values())
-
-
-@dataclass(frozen=True, slots=True)
-class Fragments:
-    """Which rows of a relation which queries want: fragments, as numbers of grid cells.
-
-    Rows of fragment -1 are wanted by nobody.
+    A fragment is all cells that satisfy the same selections. Rows in cells of fragment -1 satisfy
+    none and are left out.
     """
 
     axes: tuple[Axis, ...] = ()
-    of_cells: tuple[int, ...] = ()
+    cell_fragments: tuple[int, ...] = ()
 
     @property
     def count(self) -> int:
-        return max(self.of_cells, default=-1) + 1
+        """The number of fragments that are sketched."""
+        return max(self.cell_fragments, default=-1) + 1
 
 
 @dataclass(frozen=True, slots=True)
-class Pass:
-    """What is taken from one relation: its rows, grouped by all that any sketch needs of them."""
+class RelationPass:
+    """One pass over a relation: the columns by which rows are grouped before they are sketched.
+
+    `attributes` and `measures` are SQL over the relation, all that any of its sketches needs.
+    `sliced` says whether rows are also grouped by slice.
+    """
 
     relation: str
     attributes: tuple[str, ...]
     measures: tuple[str, ...]
-    fragments: Fragments
+    fragments: FragmentGrid
     sliced: bool
 
 
 @dataclass(frozen=True)  # no slots: what is derived is kept once computed
 class SketchPlan:
-    """How all join aggregates are answered: one pass over each relation, shared sketches."""
+    """The plan of all join aggregates: their sketches, and one pass over each relation."""
 
     queries: tuple[BoundJoin, ...]
     sharing: SharingPlan
-    passes: tuple[Pass, ...]
+    passes: tuple[RelationPass, ...]
     notices: tuple[str, ...]
 
     @property
     def sliced(self) -> frozenset[str]:
         """The relations whose sketches are cut into slices."""
-        return frozenset(one.relation for one in self.passes if one.sliced)
+        return frozenset(step.relation for step in self.passes if step.sliced)
 
     @cached_property
     def edges(self) -> tuple[ResidueClass, ...]:
-        """Where the slices of streams begin; none if no query has a window."""
+        """The edges of all windows, where slices of streams begin; none without windows."""
         windows = {query.query.window for query in self.queries} - {None}
         return normalized(c for window in windows if window is not None for c in window.classes)

@@ -1,1 +1,4 @@
-"""Types of join aggregates, and sketches of rows, by Spark."""
+"""Estimated joins in Spark: the types of a join aggregate, and the sketches of a relation's rows.
+
+The counterparts for exact queries are `spark/check.py` and `spark/shards.py`.
+"""

@@ -1,7 +1,7 @@
-"""Rows to sketches: grouped by their join attributes in the JVM, then sketched.
+"""Rows to sketches: grouped by their join attributes in the JVM, then sketched in Python.
 
-Few groups are sketched in this process. Many are sketched where they are: what leaves a task is
-one row of counters for each slice and sketch, however many rows it read.
+Few groups are sketched on the driver. Many are sketched on the executors: a task returns one row
+of counters for each slice and sketch, however many rows it read.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from gingham.core import names
 from gingham.core.arrays import Bools, Ints
 from gingham.core.errors import AnswerError
 from gingham.estimates.algebra import SharingPlan, Vertex
-from gingham.estimates.algebra.sketch_counts import Rows
-from gingham.estimates.planning.sketch_plan import Fragments, Pass
-from gingham.estimates.planning.sliced_sketches import no_sketches, packed
+from gingham.estimates.algebra.relation_rows import RelationRows
+from gingham.estimates.planning.sketch_plan import FragmentGrid, RelationPass
+from gingham.estimates.planning.sketch_table import no_sketches, pack_counters
 from gingham.plan.slices import Slices
 from gingham.spark.draft import Draft
 from gingham.spark.event_time import micros
@@ -33,59 +33,68 @@ from gingham.spark.shards import constant, number_slices
 Sketcher = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 _SCHEMA = f"{names.INSTANT} BIGINT, {names.SKETCH} INT, {names.COUNTERS} BINARY"
-# Groups at a time: the more, the more of them agree on the attributes of one sketch.
+# Groups that are sketched at a time: the more, the more of them agree on a sketch's attributes.
 _GROUPS = 1 << 20
-# Keys times words that are sketched in this process: a quarter of a second.
-WORK_HERE = 1 << 28
-# The slice of rows without a time.
+# Keys times words that are sketched on the driver: a quarter of a second.
+DRIVER_WORK = 1 << 28
+# The slice of rows without an event time.
 _TIMELESS = -(1 << 63)
 _NO_COUNTERS = np.zeros((0, 0), dtype=np.int64)
 
 
 class SketchPasses:
-    """Passes over relations; it is remembered which of them have many groups."""
+    """Runs passes over relations, and remembers which relations have many groups."""
 
     def __init__(self) -> None:
-        self.many: set[str] = set()
+        self.on_executors: set[str] = set()  # relations with too many groups for the driver
 
     def sketch(
         self,
         sharing: SharingPlan,
-        passes: Sequence[Pass],
+        passes: Sequence[RelationPass],
         rows: Mapping[str, DataFrame],
         times: Mapping[str, str | None],
         slices: Slices | None,
     ) -> pa.Table:
-        """One pass over each relation: `__instant`, `__sketch`, `__counters`, yet to be added."""
-        grouped: dict[Pass, DataFrame] = {}
-        sketchers: dict[Pass, Sketcher] = {}
-        for one in passes:
-            cut = slices if one.sliced else None
-            grouped[one] = group(rows[one.relation], one, times[one.relation], cut)
-            sketchers[one] = sketcher(sharing, one, cut)
-        few = [one for one in passes if one.relation not in self.many]
+        """Sketch each relation in one pass.
+
+        The result has `__instant`, `__sketch` and `__counters`, with several rows for an instant
+        and sketch if several tasks saw rows of it: they are yet to be added.
+        """
+        grouped: dict[RelationPass, DataFrame] = {}
+        sketchers: dict[RelationPass, Sketcher] = {}
+        for step in passes:
+            step_slices = slices if step.sliced else None
+            grouped[step] = group_rows(rows[step.relation], step, times[step.relation], step_slices)
+            sketchers[step] = make_sketcher(sharing, step, step_slices)
+        tried = [step for step in passes if step.relation not in self.on_executors]
         with planned_once(grouped[passes[0]].sparkSession):
             # Jobs of many relations side by side: each alone would leave cores idle.
             with ThreadPoolExecutor() as pool:
-                tables = list(pool.map(lambda one: _if_few(grouped[one], sharing, one), few))
-            here = {one: t for one, t in zip(few, tables, strict=True) if t is not None}
-            self.many |= {one.relation for one in few if one not in here}
-            there = [
-                grouped[one].mapInArrow(sketchers[one], _SCHEMA)
-                for one in passes
-                if one not in here
+                tables = list(pool.map(lambda s: _collect_few(grouped[s], sharing, s), tried))
+            collected = {s: t for s, t in zip(tried, tables, strict=True) if t is not None}
+            self.on_executors |= {step.relation for step in tried if step not in collected}
+            remote = [
+                grouped[step].mapInArrow(sketchers[step], _SCHEMA)
+                for step in passes
+                if step not in collected
             ]
-            parts = [reduce(DataFrame.unionAll, there).toArrow()] if there else []
-        for one, table in here.items():
-            parts += [pa.Table.from_batches([b]) for b in sketchers[one](table.to_batches())]
+            parts = [reduce(DataFrame.unionAll, remote).toArrow()] if remote else []
+        for step, table in collected.items():
+            parts += [pa.Table.from_batches([b]) for b in sketchers[step](table.to_batches())]
         return pa.concat_tables([no_sketches(), *parts])
 
 
-def group(rows: DataFrame, one: Pass, time: str | None, slices: Slices | None) -> DataFrame:
-    """Rows with equal `__slice`, `__fragment`, `__word_0`, ... as one, with `__rows` and sums."""
-    words = [names.word(i) for i in range(len(one.attributes))]
+def group_rows(
+    rows: DataFrame, step: RelationPass, time: str | None, slices: Slices | None
+) -> DataFrame:
+    """Group rows by `__slice`, `__fragment`, `__word_0`, ...; `__rows` and sums for each group.
+
+    `slices` is None for a relation that is not cut into slices, `time` for one without a time.
+    """
+    words = [names.word(i) for i in range(len(step.attributes))]
     draft = Draft(rows).plus(
-        *(f"{sql} AS {name}" for sql, name in zip(one.attributes, words, strict=True))
+        *(f"{sql} AS {name}" for sql, name in zip(step.attributes, words, strict=True))
     )
     keys = list(words)
     if slices is not None:
@@ -94,58 +103,63 @@ def group(rows: DataFrame, one: Pass, time: str | None, slices: Slices | None) -
         draft, number = number_slices(draft, slices, names.SLICE)
         draft = draft.plus(number)
         keys.insert(0, names.SLICE)
-    if one.fragments.of_cells:
-        draft = _number_fragments(draft, one.fragments)
+    if step.fragments.cell_fragments:
+        draft = _number_fragments(draft, step.fragments)
         keys.insert(0, names.FRAGMENT)
-        if -1 in one.fragments.of_cells:
+        if -1 in step.fragments.cell_fragments:
             draft = Draft(draft.made().where(f"{names.FRAGMENT} >= 0"))
-    # NULL where it would overflow.
-    sums = [f"try_sum({m}) AS {names.partial(i)}" for i, m in enumerate(one.measures)]
+    # NULL where a sum would overflow.
+    sums = [f"try_sum({m}) AS {names.partial(i)}" for i, m in enumerate(step.measures)]
     return draft.select(*keys, f"count(*) AS {names.ROWS}", *sums).made(group_by=", ".join(keys))
 
 
-def _number_fragments(draft: Draft, fragments: Fragments) -> Draft:
+def make_sketcher(sharing: SharingPlan, step: RelationPass, slices: Slices | None) -> Sketcher:
+    """Make the function that turns batches of groups into sketches, on driver or executor."""
+    vertices = sharing.of(step.relation)
+
+    def sketch(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for groups in _larger_tables(batches):
+            sums = {m: _sums(groups[names.partial(i)]) for i, m in enumerate(step.measures)}
+            rows = _relation_rows(groups, vertices, step, {m: s.values for m, s in sums.items()})
+            row_slices = np.zeros(rows.size, np.int64) if rows.slices is None else rows.slices
+            for vertex in vertices:
+                overflown = (
+                    row_slices[sums[vertex.measure].overflown]
+                    if vertex.measure in sums
+                    else row_slices[:0]
+                )
+                try:
+                    numbers, counters = rows.count(sharing, vertex)
+                except AnswerError:
+                    numbers, counters, overflown = row_slices[:0], _NO_COUNTERS, row_slices
+                fits = ~np.isin(numbers, overflown)
+                yield pack_counters(vertex.number, _instants(numbers[fits], slices), counters[fits])
+                yield pack_counters(vertex.number, _instants(np.unique(overflown), slices), None)
+
+    return sketch
+
+
+def _number_fragments(draft: Draft, fragments: FragmentGrid) -> Draft:
+    """Add the column `__fragment`: the fragment of the cell that a row falls into."""
     axes = fragments.axes
     draft = place(draft.plus(*values(axes)), searches(axes)).plus(*intervals(axes))
     cell = "0"
     for position, axis in enumerate(axes):
         cell = f"({cell}) * {axis.size} + {names.interval(position)}"
-    listed = constant(list(fragments.of_cells), "array<int>")
+    listed = constant(list(fragments.cell_fragments), "array<int>")
     return draft.plus(f"get({listed}, CAST({cell} AS INT)) AS {names.FRAGMENT}")
 
 
-def _if_few(grouped: DataFrame, sharing: SharingPlan, one: Pass) -> pa.Table | None:
-    """All groups, unless there are more than are sketched quickly in this process."""
-    words = sum(sharing.words[vertex.number] for vertex in sharing.of(one.relation))
-    most = min(_GROUPS, WORK_HERE // words)
+def _collect_few(grouped: DataFrame, sharing: SharingPlan, step: RelationPass) -> pa.Table | None:
+    """Collect all groups; None if there are more than the driver sketches quickly."""
+    words = sum(sharing.words[vertex.number] for vertex in sharing.of(step.relation))
+    most = min(_GROUPS, DRIVER_WORK // words)
     table = grouped.limit(most + 1).toArrow()
     return table if table.num_rows <= most else None
 
 
-def sketcher(sharing: SharingPlan, one: Pass, slices: Slices | None) -> Sketcher:
-    """What makes sketches of groups, wherever they are."""
-    vertices = sharing.of(one.relation)
-
-    def compute(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for groups in _together(batches):
-            sums = {m: _sums(groups[names.partial(i)]) for i, m in enumerate(one.measures)}
-            rows = _rows(groups, vertices, one, {m: found.values for m, found in sums.items()})
-            cut = np.zeros(rows.size, np.int64) if rows.slices is None else rows.slices
-            for vertex in vertices:
-                lost = cut[sums[vertex.measure].lost] if vertex.measure in sums else cut[:0]
-                try:
-                    numbers, counters = rows.counted(sharing, vertex)
-                except AnswerError:
-                    numbers, counters, lost = cut[:0], _NO_COUNTERS, cut
-                kept, lost = ~np.isin(numbers, lost), np.unique(lost)
-                yield packed(vertex.number, _instants(numbers[kept], slices), counters[kept])
-                yield packed(vertex.number, _instants(lost, slices), None)
-
-    return compute
-
-
-def _together(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
-    """Batches of groups as few larger tables."""
+def _larger_tables(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
+    """Join batches of groups into few larger tables."""
     waiting: list[pa.RecordBatch] = []
     for batch in batches:
         waiting.append(batch)
@@ -156,19 +170,19 @@ def _together(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
         yield pa.Table.from_batches(waiting).combine_chunks()
 
 
-def _rows(
-    groups: pa.Table, vertices: Sequence[Vertex], one: Pass, sums: Mapping[str, Ints]
-) -> Rows:
-    words = {a: _masked(groups[names.word(i)]) for i, a in enumerate(one.attributes)}
-    cut = bool(one.fragments.of_cells)
-    return Rows.of(
+def _relation_rows(
+    groups: pa.Table, vertices: Sequence[Vertex], step: RelationPass, sums: Mapping[str, Ints]
+) -> RelationRows:
+    words = {a: _masked(groups[names.word(i)]) for i, a in enumerate(step.attributes)}
+    fragmented = bool(step.fragments.cell_fragments)
+    return RelationRows.of(
         vertices,
         words,
-        _integers(groups[names.ROWS]),
-        sums,
-        _integers(groups[names.FRAGMENT]) if cut else None,
-        _integers(groups[names.SLICE].fill_null(_TIMELESS)) if one.sliced else None,
-        grouped=not cut,
+        counts=_integers(groups[names.ROWS]),
+        sums=sums,
+        fragments=_integers(groups[names.FRAGMENT]) if fragmented else None,
+        slices=_integers(groups[names.SLICE].fill_null(_TIMELESS)) if step.sliced else None,
+        grouped=not fragmented,
     )
 
 
@@ -185,18 +199,18 @@ def _masked(column: pa.ChunkedArray) -> npt.ArrayLike:
 
 @dataclass(frozen=True, slots=True)
 class _Sums:
-    """Sums of groups, and which of them 64 bits do not hold."""
+    """The sums of groups as 64-bit integers, and which of them overflow these."""
 
     values: Ints
-    lost: Bools
+    overflown: Bools
 
 
 def _sums(column: pa.ChunkedArray) -> _Sums:
-    """Ints numbers, or the digits of decimals as such."""
-    lost = column.is_null().to_numpy().astype(np.bool_)
+    """Read sums that Spark computed; a decimal is read as its unscaled integer."""
+    overflown = column.is_null().to_numpy().astype(np.bool_)
     column = column.fill_null(0)
     if not pa.types.is_decimal(column.type):
-        return _Sums(_integers(column), lost)
+        return _Sums(_integers(column), overflown)
     halves = [
         np.frombuffer(chunk.buffers()[1], dtype="<i8").reshape(-1, 2)[
             chunk.offset : chunk.offset + len(chunk)
@@ -205,11 +219,12 @@ def _sums(column: pa.ChunkedArray) -> _Sums:
         if len(chunk)
     ]
     low, high = np.concatenate([np.zeros((0, 2), dtype=np.int64), *halves]).T
-    lost = lost | (high != low >> 63)
-    return _Sums(np.where(lost, 0, low), lost)
+    overflown = overflown | (high != low >> 63)
+    return _Sums(np.where(overflown, 0, low), overflown)
 
 
 def _instants(numbers: Ints, slices: Slices | None) -> pa.Array:
+    """The starts of slices by their numbers; NULL for rows without a time."""
     if slices is None:
         return pa.nulls(len(numbers), pa.int64())
     timeless = numbers == _TIMELESS

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from gingham.core.errors import AnswerError
 from gingham.estimates.algebra import plan_sharing
-from gingham.estimates.planning.sliced_sketches import SketchTable, no_sketches, packed
+from gingham.estimates.planning.sketch_table import SketchTable, no_sketches, pack_counters
 from gingham.logical.window import Window
 
 PLAN = plan_sharing({"q": [("r", "a", "s", "a")]}, budget=6)
@@ -26,7 +26,7 @@ WINDOWS = st.tuples(st.integers(1, 9), st.integers(1, 9), st.integers(0, 8))
 
 def _table(parts):
     batches = [
-        packed(vertex, pa.array([instant], pa.int64()), np.array([counters], dtype=np.int64))
+        pack_counters(vertex, pa.array([instant], pa.int64()), np.array([counters], dtype=np.int64))
         for vertex, instant, counters in parts
     ]
     return SketchTable(
@@ -76,7 +76,9 @@ def test_what_does_not_fit_64_bits_is_refused():
 
 
 def _lost(vertex, instant):
-    return SketchTable(pa.Table.from_batches([packed(vertex, pa.array([instant]), None)]), PLAN)
+    return SketchTable(
+        pa.Table.from_batches([pack_counters(vertex, pa.array([instant]), None)]), PLAN
+    )
 
 
 @pytest.mark.parametrize("way", ["counters", "sums", "condensed"])

@@ -20,8 +20,8 @@ from pyspark.sql.types import (
 
 from gingham.core.errors import QueryError
 from gingham.estimates.algebra.join_query import Join
+from gingham.estimates.planning.bound_join import BoundJoin, Measure
 from gingham.estimates.planning.join_aggregate import JoinAggregate, Selection
-from gingham.estimates.planning.sketch_plan import BoundJoin, Measure
 from gingham.logical.predicate import expressions, typed, whole
 from gingham.plan.bound import Condition
 from gingham.spark.check import MakeSafe, Unsafe

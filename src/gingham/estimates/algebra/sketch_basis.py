@@ -17,32 +17,16 @@ from dataclasses import dataclass, replace
 from gingham.estimates.algebra.coalesce import JointGraph, Node
 from gingham.estimates.algebra.join_query import JoinTree, Occurrence
 from gingham.estimates.algebra.lattice import Row, basis, coordinates
+from gingham.estimates.algebra.vertex import Factor, Vertex
 
 Selection = frozenset[int] | None
-Factor = tuple[tuple[int, int], ...]  # vertices and how often each is added
 
 # Stands for every fragment that no selection mentions.
 REST = -1
 
 
 @dataclass(frozen=True, slots=True)
-class Vertex:
-    """A sketch to keep: of which rows, on which attributes, with which xi families.
-
-    A row of a fragment counts as often as `coefficients` says, any other row `otherwise` times.
-    """
-
-    number: int
-    relation: str
-    attributes: tuple[str, ...]
-    families: tuple[int, ...]
-    measure: str | None = None
-    coefficients: tuple[tuple[int, int], ...] = ()
-    otherwise: int = 1
-
-
-@dataclass(frozen=True, slots=True)
-class Realized:
+class SketchBasis:
     """Vertices, and for each query the factors of its estimate, one for each occurrence."""
 
     vertices: tuple[Vertex, ...]
@@ -65,9 +49,9 @@ def worth_tying(trees: Iterable[JoinTree], universe: Mapping[str, int]) -> tuple
     )
 
 
-def realize(
+def sketch_basis(
     graph: JointGraph, universe: Mapping[str, int], reduced: Collection[Node] = ()
-) -> Realized:
+) -> SketchBasis:
     """A vertex for each node of the graph, or a basis for each group of nodes in `reduced`."""
     vertices: list[Vertex] = []
     of_node: dict[int, Factor] = {}
@@ -92,7 +76,7 @@ def realize(
             read = tuple((first + i, t) for i, t in enumerate(times) if t)
             of_node[member] = read or ((first, 0),)
     factors = [tuple(of_node[node] for node in used) for used in graph.uses]
-    return Realized(tuple(vertices), tuple(factors))
+    return SketchBasis(tuple(vertices), tuple(factors))
 
 
 def groups(graph: JointGraph) -> dict[Node, list[int]]:

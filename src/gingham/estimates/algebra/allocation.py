@@ -17,7 +17,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_flow
 
 from gingham.core.errors import GinghamError
-from gingham.estimates.algebra.join_query import Groups
+from gingham.estimates.algebra.disjoint_sets import DisjointSets
 
 Metric = Literal["average", "maximum"]
 METRICS: tuple[Metric, ...] = ("average", "maximum")
@@ -153,7 +153,7 @@ NOTHING: _Part = ((), frozenset())
 def _connected(
     uses: Sequence[Collection[int]], queries: tuple[int, ...], vertices: frozenset[int]
 ) -> list[_Part]:
-    groups = Groups[tuple[str, int]]()
+    groups = DisjointSets[tuple[str, int]]()
     for query in queries:
         for vertex in uses[query]:
             if vertex in vertices:

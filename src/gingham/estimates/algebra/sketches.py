@@ -11,10 +11,10 @@ import numpy.typing as npt
 from gingham.core.arrays import Floats, Ints
 from gingham.core.errors import AnswerError, GinghamError
 from gingham.estimates.algebra.counters import overflow
-from gingham.estimates.algebra.estimate import Estimate, median_of_means
-from gingham.estimates.algebra.fragments import Factor
+from gingham.estimates.algebra.median_of_means import Estimate, median_of_means
+from gingham.estimates.algebra.relation_rows import RelationRows
 from gingham.estimates.algebra.sharing_plan import SharingPlan
-from gingham.estimates.algebra.sketch_counts import Rows
+from gingham.estimates.algebra.vertex import Factor
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,18 +73,18 @@ def sketch(
     vertices = plan.of(relation)
     if not vertices:
         return empty(plan)
-    rows = Rows.of(vertices, keys, counts, sums, fragments, grouped=grouped)
+    rows = RelationRows.of(vertices, keys, counts, sums, fragments, grouped=grouped)
     counters: dict[int, Ints] = {}
     kinds: dict[int, str] = {}
     for vertex in vertices:
-        counters[vertex.number] = rows.counted(plan, vertex)[1][0]
+        counters[vertex.number] = rows.count(plan, vertex)[1][0]
         pairs = zip(vertex.families, vertex.attributes, strict=True)
         known = {f: kind for f, a in pairs if (kind := rows.keys[a].kind)}
         kinds = _same_kinds(kinds, known if rows.size else {})
     return Sketches(plan.fingerprint, counters, kinds)
 
 
-def cut(sketches: Sketches, plan: SharingPlan, to: SharingPlan) -> Sketches:
+def truncate(sketches: Sketches, plan: SharingPlan, to: SharingPlan) -> Sketches:
     """The same sketches with fewer copies, as a plan with the same vertices wants them."""
     fits = zip(plan.words, to.words, strict=True) if plan.vertices == to.vertices else [(0, 1)]
     if (

@@ -13,7 +13,7 @@ from gingham.core.errors import AnswerError
 
 
 @dataclass(frozen=True, slots=True)
-class Keys:
+class KeyColumn:
     """A column of keys: words, which of them are no NULL, and the kind of type they came from.
 
     A column of NULLs may be of any kind: "".
@@ -24,7 +24,7 @@ class Keys:
     kind: str
 
 
-def encode(column: npt.ArrayLike) -> Keys:
+def encode_keys(column: npt.ArrayLike) -> KeyColumn:
     """Whole numbers are themselves; doubles, dates and times are their bits; text is hashed.
 
     NULL is what is masked, None, or no time. As in Spark, NaN equals NaN and -0.0 equals 0.0.
@@ -35,24 +35,24 @@ def encode(column: npt.ArrayLike) -> Keys:
     present = np.ones(len(values), dtype=np.bool_) if mask is None else ~mask
     match values.dtype.kind:
         case "i" | "b":
-            return Keys(values.astype(np.int64).view(np.uint64), present, "whole number")
+            return KeyColumn(values.astype(np.int64).view(np.uint64), present, "whole number")
         case "u":
             if (values[present] > np.uint64(2**63 - 1)).any():
                 raise _refused("a key beyond 63 bits", "it would equal a negative one")
-            return Keys(values.astype(np.uint64), present, "whole number")
+            return KeyColumn(values.astype(np.uint64), present, "whole number")
         case "f":
             doubles = np.where(np.isnan(values), np.nan, values + 0.0).astype(np.float64)
-            return Keys(doubles.view(np.uint64), present, "float")
+            return KeyColumn(doubles.view(np.uint64), present, "float")
         case "M":
             kind = str(values.dtype)
-            return Keys(values.view(np.uint64), present & ~np.isnat(values), kind)
+            return KeyColumn(values.view(np.uint64), present & ~np.isnat(values), kind)
         case "O" | "U" | "S":
             return _objects(values, present)
         case _:
             raise _refused(f"keys of type {values.dtype}", "they have no 64-bit form")
 
 
-def _objects(values: npt.NDArray[np.generic], present: Bools) -> Keys:
+def _objects(values: npt.NDArray[np.generic], present: Bools) -> KeyColumn:
     listed = [
         value if there else None
         for value, there in zip(values.tolist(), present.tolist(), strict=True)
@@ -60,12 +60,12 @@ def _objects(values: npt.NDArray[np.generic], present: Bools) -> Keys:
     types = {type(value) for value in listed if value is not None}
     missing = np.array([value is None for value in listed], dtype=np.bool_)
     if not types:
-        return Keys(np.zeros(len(listed), dtype=np.uint64), ~missing, "")
+        return KeyColumn(np.zeros(len(listed), dtype=np.uint64), ~missing, "")
     if types == {int}:
         whole = [value or 0 for value in listed]
         if max(map(abs, whole)) > 2**63 - 1:
             raise _refused("a key beyond 63 bits", "it would equal another one")
-        return encode(np.ma.MaskedArray(np.array(whole, dtype=np.int64), missing))
+        return encode_keys(np.ma.MaskedArray(np.array(whole, dtype=np.int64), missing))
     if len(types) > 1 or not types <= {str, bytes}:
         raise _refused(
             f"keys of types {', '.join(sorted(t.__name__ for t in types))}",
@@ -75,7 +75,7 @@ def _objects(values: npt.NDArray[np.generic], present: Bools) -> Keys:
         value: int.from_bytes(blake2b(_bytes(value), digest_size=8).digest(), "little")
         for value in set(listed)
     }
-    return Keys(
+    return KeyColumn(
         np.array([words[value] for value in listed], dtype=np.uint64),
         ~missing,
         "bytes" if bytes in types else "text",

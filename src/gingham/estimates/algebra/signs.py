@@ -21,7 +21,7 @@ ONE, HALF = np.uint64(1), np.uint64(2**32 - 1)
 FOURTHS = [np.uint64((2**64 - 1) // 15 << place) for place in range(4)]
 
 
-def family(seed: int, number: int, copies: int) -> Words:
+def family_seeds(seed: int, number: int, copies: int) -> Words:
     """The seeds of one family: for each copy a word for i, one for its cube, and a sign bit.
 
     More copies begin with the same ones.

@@ -12,23 +12,23 @@ import numpy.typing as npt
 from gingham.core.arrays import Ints, Positions, Words
 from gingham.core.errors import AnswerError, GinghamError
 from gingham.estimates.algebra.counters import check_magnitude, count_slices, overflow
-from gingham.estimates.algebra.fragments import Vertex
-from gingham.estimates.algebra.keys import Keys, encode
+from gingham.estimates.algebra.join_keys import KeyColumn, encode_keys
 from gingham.estimates.algebra.sharing_plan import SharingPlan
-from gingham.estimates.algebra.xi import family
+from gingham.estimates.algebra.signs import family_seeds
+from gingham.estimates.algebra.vertex import Vertex
 
 # An odd number with bits all over: the golden ratio of 2^64.
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class RelationRows:
     """Keys by attribute; counts, measures and fragments of rows, and the slices they are in.
 
     `distinct` are attributes in which no two rows of a slice are alike, if there are such.
     """
 
-    keys: Mapping[str, Keys]
+    keys: Mapping[str, KeyColumn]
     counts: Ints
     sums: Mapping[str, Ints]
     fragments: Ints | None
@@ -49,7 +49,7 @@ class Rows:
         slices: npt.ArrayLike | None = None,
         *,
         grouped: bool = False,
-    ) -> Rows:
+    ) -> RelationRows:
         """Check that there is all that the sketches of a relation need.
 
         `grouped` says that no two rows of a slice have all their keys alike.
@@ -57,7 +57,7 @@ class Rows:
         relation = vertices[0].relation
         wanted = dict.fromkeys(attribute for vertex in vertices for attribute in vertex.attributes)
         _all_there(relation, "join attribute", wanted, keys)
-        columns = {attribute: encode(keys[attribute]) for attribute in wanted}
+        columns = {attribute: encode_keys(keys[attribute]) for attribute in wanted}
         size = len(next(iter(columns.values())).words)
         for attribute, column in columns.items():
             if len(column.words) != size:
@@ -87,7 +87,7 @@ class Rows:
     def size(self) -> int:
         return len(self.counts)
 
-    def counted(self, plan: SharingPlan, vertex: Vertex) -> tuple[Ints, Ints]:
+    def count(self, plan: SharingPlan, vertex: Vertex) -> tuple[Ints, Ints]:
         """The slices that have rows, and a row of counters for each.
 
         Where rows are not cut into slices, all of them are in one, even if there are none.
@@ -99,7 +99,7 @@ class Rows:
         values = self.counts if vertex.measure is None else self.sums[vertex.measure]
         copies = plan.words[vertex.number]
         counters = count_slices(
-            [family(plan.seed, number, copies) for number in vertex.families],
+            [family_seeds(plan.seed, number, copies) for number in vertex.families],
             [grouping.keys[attributes.index(a)] for a in vertex.attributes],
             grouping.add(_selected(vertex, values, self.fragments)),
             grouping.bounds,
@@ -122,7 +122,7 @@ class Grouping:
     bounds: Positions  # the first combination of each slice
 
     @classmethod
-    def of(cls, columns: Sequence[Keys], slices: Ints | None, *, alone: bool) -> Grouping:
+    def of(cls, columns: Sequence[KeyColumn], slices: Ints | None, *, alone: bool) -> Grouping:
         """Rows with a NULL are left out; `alone` says that combinations in a slice all differ."""
         present = reduce(np.logical_and, (column.present for column in columns))
         order = np.flatnonzero(present)

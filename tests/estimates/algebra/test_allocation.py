@@ -8,7 +8,7 @@ import pytest
 
 from gingham.core.errors import GinghamError
 from gingham.estimates.algebra import allocate
-from gingham.estimates.algebra.space import components, least_error
+from gingham.estimates.algebra.allocation import components, least_error
 from tests.oracle.convex import convex_optimum, random_graph
 
 # Example 6 of Dobra et al.

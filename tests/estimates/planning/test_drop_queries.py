@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from gingham.estimates.planning.bound_join import BoundJoin, Measure
+from gingham.estimates.planning.drop_queries import drop_queries
 from gingham.estimates.planning.join_aggregate import JoinAggregate
 from gingham.estimates.planning.share_sketches import share_sketches
-from gingham.estimates.planning.sketch_plan import BoundJoin, Measure, SketchPlan
-from gingham.estimates.planning.spare_sketches import without
+from gingham.estimates.planning.sketch_plan import SketchPlan
 from gingham.logical.domain import INTEGER
 from gingham.logical.predicate import Attribute, Predicate, Span, whole
 from gingham.plan.bound import Condition
@@ -34,7 +35,7 @@ def _plan(*queries: BoundJoin) -> SketchPlan:
 
 def test_nothing_of_a_query_that_raised_is_evaluated():
     bad = _query("bad", FRAGILE, "g(z)")
-    left, gone = without(_plan(_query("all"), _query("large", LARGE), bad), {"bad"})
+    left, gone = drop_queries(_plan(_query("all"), _query("large", LARGE), bad), {"bad"})
     assert not gone
     one = next(one for one in left.passes if one.relation == "r")
     assert [axis.attribute.sql for axis in one.fragments.axes] == ["x"]
@@ -43,7 +44,7 @@ def test_nothing_of_a_query_that_raised_is_evaluated():
 
 def test_sketches_that_are_left_keep_their_numbers_words_and_signs():
     plan = _plan(_query("bad", FRAGILE), _query("all"), _query("large", LARGE))
-    left, _ = without(plan, {"bad"})
+    left, _ = drop_queries(plan, {"bad"})
     assert set(left.sharing.vertices) < set(plan.sharing.vertices)
     assert left.sharing.words == plan.sharing.words
     used = {v for name in ("all", "large") for f in plan.sharing.factors[name] for v, _ in f}
@@ -57,7 +58,7 @@ def test_a_query_goes_if_its_rows_cannot_be_told_without_what_raised():
     cut = replace(plan.sharing.vertices[vertex], coefficients=((0, 1),), otherwise=0)
     vertices = tuple(cut if v.number == vertex else v for v in plan.sharing.vertices)
     plan = replace(plan, sharing=replace(plan.sharing, vertices=vertices))
-    left, gone = without(plan, {"bad"})
+    left, gone = drop_queries(plan, {"bad"})
     assert gone == {"large"}
     assert vertex not in {v.number for v in left.sharing.vertices}
-    assert without(plan, set())[1] == frozenset()
+    assert drop_queries(plan, set())[1] == frozenset()

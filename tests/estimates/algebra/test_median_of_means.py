@@ -14,7 +14,7 @@ from gingham.estimates.algebra import (
     samples,
     sketch,
 )
-from gingham.estimates.algebra.estimate import fewest
+from gingham.estimates.algebra.median_of_means import fewest
 from tests.oracle.joins import join_size
 
 A, B, C = "a", "b", "c"

@@ -1,0 +1,55 @@
+"""Join aggregates whose types Spark has checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from gingham.estimates.algebra.join_query import Join
+from gingham.estimates.planning.join_aggregate import JoinAggregate
+from gingham.plan.bound import Condition
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """SQL that a sketch adds up over the rows of a relation; it is never NULL.
+
+    Its values are whole numbers, or decimals with `scale` digits after the point. `zero` is the
+    SQL of a zero of the same type.
+    """
+
+    sql: str
+    zero: str = "0"
+    scale: int = 0
+
+    def where(self, condition: str) -> str:
+        """SQL that is this measure for rows that meet a condition, and zero for all others."""
+        return f"CASE WHEN {condition} THEN {self.sql} ELSE {self.zero} END"
+
+
+# The measure of count(*): every row adds one.
+ROW = Measure("1")
+
+
+@dataclass(frozen=True, slots=True)
+class BoundJoin:
+    """A join aggregate with types: join keys as 64-bit words, measures, conditions of relations.
+
+    `joins` are by alias, with attributes that are SQL of 64-bit words, NULL for NULL.
+    """
+
+    query: JoinAggregate
+    joins: tuple[Join, ...]
+    measures: Mapping[str, Measure]  # by alias
+    conditions: Mapping[str, Condition]  # by alias
+    # May it raise in the middle of a pass, where it takes all queries down with it?
+    fragile: bool = False
+
+    @property
+    def name(self) -> str:
+        return self.query.name
+
+    @property
+    def unit(self) -> float:
+        """The value of a counter's 1 in the answer: 0.01 if the measure has two decimal digits."""
+        return 10.0 ** -sum(measure.scale for measure in self.measures.values())

@@ -1,0 +1,111 @@
+"""Sketches to answers: for each window an estimate, and an interval around it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from gingham.core import names
+from gingham.core.arrays import Floats, Ints
+from gingham.estimates.algebra import Factor, median_of_means
+from gingham.estimates.algebra.weights import weight_of
+from gingham.estimates.planning.bound_join import BoundJoin
+from gingham.estimates.planning.sketch_table import SketchTable, magnitudes, refuse_overflow
+from gingham.finals.frames import frames
+
+WindowStarts = Ints | None  # None for a query without a window
+
+_COLUMNS = ("estimate", "lower", "upper")
+# Windows are estimated in blocks whose products of counters have at most so many numbers.
+_BLOCK = 1 << 22
+
+
+@dataclass(frozen=True, slots=True)
+class QueryEstimates:
+    """The answers of a query as a table, and its weight as these estimates show it.
+
+    The weight says how hard the query is to estimate; it is None if the samples do not tell.
+    """
+
+    table: pa.Table
+    weight: float | None
+
+
+def estimate_query(
+    query: BoundJoin,
+    sketches: SketchTable,
+    sliced: frozenset[str],
+    starts: WindowStarts,
+    confidence: float,
+    instant: pa.DataType,
+) -> QueryEstimates:
+    """Estimate a query: one row for each window in `starts`, or one row without windows.
+
+    `sliced` are the relations whose sketches are cut into slices; `instant` is the Arrow type of
+    the columns `window_start` and `window_end`.
+    """
+    sharing, window = sketches.sharing, query.query.window
+    count = 1 if starts is None else len(starts)
+    copies = sharing.copies[query.name]
+    intervals: list[tuple[float, float, float]] = []
+    weights: list[float] = []
+    step = max(1, _BLOCK // copies)
+    for first in range(0, count, step):
+        block = None if starts is None else starts[first : first + step]
+        for samples in _samples(query, sketches, sliced, block):
+            estimate = median_of_means(samples, confidence)
+            intervals.append((estimate.value, estimate.lower, estimate.upper))
+            weights += [weight] if (weight := weight_of(samples)) is not None else []
+    numbers = query.unit * np.array(intervals, dtype=np.float64).reshape(-1, 3)
+    columns: dict[str, pa.Array] = {}
+    if starts is not None and window is not None:
+        columns[names.WINDOW_START] = pa.array(starts).cast(instant)
+        columns[names.WINDOW_END] = pa.array(starts + window.range).cast(instant)
+    columns |= {name: pa.array(numbers[:, i]) for i, name in enumerate(_COLUMNS)}
+    columns["words"] = pa.array(np.full(len(numbers), sharing.space(query.name), dtype=np.int64))
+    return QueryEstimates(pa.table(columns), float(np.mean(weights)) if weights else None)
+
+
+def window_starts(query: BoundJoin, sketches: SketchTable, sliced: frozenset[str]) -> WindowStarts:
+    """Find the windows in which every stream of the query has rows, by their starts."""
+    window, common = query.query.window, None
+    if window is None:
+        return None
+    for factor in sketches.sharing.factors[query.name]:
+        if not _is_sliced(factor, sketches, sliced):
+            continue
+        instants = np.unique(
+            np.concatenate([sketches.of(v).instants for v, _ in factor] or [np.empty(0, np.int64)])
+        )
+        starts = frames(np.arange(len(instants)), instants, window).starts
+        common = starts if common is None else np.intersect1d(common, starts)
+    return common
+
+
+def _samples(
+    query: BoundJoin, sketches: SketchTable, sliced: frozenset[str], starts: WindowStarts
+) -> Floats:
+    """Multiply sketches to unbiased estimates: a row for each window, a column for each copy."""
+    sharing, window = sketches.sharing, query.query.window
+    copies = sharing.copies[query.name]
+    product = np.ones((1 if starts is None else len(starts), copies))
+    for factor in sharing.factors[query.name]:
+        total = np.zeros((1, copies), dtype=np.int64)
+        magnitude = 0.0
+        for vertex, times in factor:
+            sketch = sketches.of(vertex)
+            if starts is None or window is None or not _is_sliced(factor, sketches, sliced):
+                counters = sketch.total()
+            else:
+                counters = sketch.windows(starts, window)
+            magnitude += abs(times) * magnitudes(counters).max(initial=0.0)
+            refuse_overflow(magnitude)
+            total = total + times * counters[:, :copies]
+        product = product * total
+    return product
+
+
+def _is_sliced(factor: Factor, sketches: SketchTable, sliced: frozenset[str]) -> bool:
+    return any(sketches.sharing.vertices[vertex].relation in sliced for vertex, _ in factor)
