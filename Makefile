@@ -24,10 +24,8 @@ lint: $(INSTALLED)  ## Check formatting, lint, types and layers
 	$(BIN)/pyright
 	$(BIN)/lint-imports
 
-bench: $(INSTALLED)  ## Compare shared with unshared
-	$(WITH_JAVA) $(BIN)/gingham bench share
-	$(WITH_JAVA) $(BIN)/gingham bench stream
-	$(WITH_JAVA) $(BIN)/gingham bench sketches
+bench: $(INSTALLED)  ## Run the benchmark NAME; without NAME, list the names
+	$(if $(NAME),$(WITH_JAVA) )$(BIN)/python -m benchmarks $(NAME) $(OPTIONS)
 
 KILLS ?= 100
 SEED ?= 1
@@ -37,7 +35,7 @@ soak: $(INSTALLED)  ## Kill a stream KILLS times (100) and compare its answers w
 clean:  ## Remove everything that make made
 	rm -rf .venv build dist .hypothesis .import_linter_cache .pytest_cache .ruff_cache
 	rm -rf artifacts metastore_db spark-warehouse derby.log
-	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(INSTALLED): pyproject.toml
 	@python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \

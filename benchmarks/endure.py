@@ -1,6 +1,6 @@
 """Half an hour of a busy stream, to see what grows.
 
-    gingham bench endure [--quick] [--json FILE] [--plot FILE]
+    python -m benchmarks endure [--quick] [--json FILE] [--plot FILE]
 
 A minute of trades comes with every micro-batch, and with every micro-batch some queries leave and
 others join. Batch time, memory and the size of the checkpoint are noted all along; at the end the

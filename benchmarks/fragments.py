@@ -1,6 +1,6 @@
 """Fewer records than queries: the appendix of Huebsch et al. (SIGMOD 2007), and what lies beyond.
 
-    gingham bench fragments [--quick] [--json FILE] [--plot FILE] [--rows N]
+    python -m benchmarks fragments [--quick] [--json FILE] [--plot FILE] [--rows N]
 
 All methods see the same matrices in the same run. A size is fragments x queries; times are those of
 the processor, but for what runs on Spark.

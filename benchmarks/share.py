@@ -1,6 +1,6 @@
 """A thousand queries over a stock market: shared, against the ways to go without.
 
-    gingham bench share [--quick] [--json FILE] [--plot FILE] [--rows N]
+    python -m benchmarks share [--quick] [--json FILE] [--plot FILE] [--rows N]
 
 Whatever is compared was measured in one run, over the same files, minutes apart at most.
 """
@@ -87,7 +87,7 @@ def _session() -> SparkSession:
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     return (
         SparkSession.builder.master("local[*]")
-        .appName("gingham bench share")
+        .appName("gingham benchmark: share")
         .config("spark.driver.memory", "6g")
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.sql.shuffle.partitions", str(os.cpu_count()))

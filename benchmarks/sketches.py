@@ -1,6 +1,6 @@
 """Joins estimated from sketches: shared against not, at equal memory.
 
-    gingham bench sketches [--quick] [--json FILE] [--plot FILE] [--rows N]
+    python -m benchmarks sketches [--quick] [--json FILE] [--plot FILE] [--rows N]
 
 Errors first, then what the sketches cost on Spark (join_speed.py).
 

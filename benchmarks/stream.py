@@ -1,6 +1,6 @@
 """Standing queries over a live stream: shared, against a Spark streaming query for each.
 
-    gingham bench stream [--quick] [--json FILE] [--rows N]
+    python -m benchmarks stream [--quick] [--json FILE] [--rows N]
 
 All streams read the same Parquet files, in the same number of micro-batches.
 """

@@ -1,6 +1,6 @@
 """Weaving: what plans cost, and how long finding them takes.
 
-    gingham bench weave [--quick] [--rows N] [--json FILE] [--plot FILE]
+    python -m benchmarks weave [--quick] [--rows N] [--json FILE] [--plot FILE]
 
 Figures 4 to 11 and 14 of Guirguis et al. (CIKM 2011) and the five experiments of Shein et al.
 (CIKM 2015), all from one run on this machine, with our weaver beside theirs; then plans of the same

@@ -181,13 +181,3 @@ def test_the_demo_wants_a_square():
     result = gingham("demo", "--queries", 200)
     assert result.exit_code == 1
     assert "--queries 196 or --queries 225" in result.stderr
-
-
-def test_an_unknown_benchmark_is_told_the_names(monkeypatch):
-    result = gingham("bench", "speed")
-    assert result.exit_code == 1
-    assert "instead: share" in result.stderr
-    monkeypatch.setattr(main, "find_spec", lambda name: None if name == "duckdb" else name)
-    result = gingham("bench", "share")
-    assert result.exit_code == 1
-    assert "pip install 'gingham[bench]'" in result.stderr

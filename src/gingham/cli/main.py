@@ -1,16 +1,11 @@
 """The command `gingham`."""
 
-from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import click
 
 from gingham.core.errors import GinghamError
-
-# Each is a module of benchmarks with a function `run`.
-BENCHES = ("share", "stream", "endure", "weave", "fragments", "sketches")
 
 _FILE = click.argument("file", type=click.Path(path_type=Path))
 
@@ -137,38 +132,6 @@ def calibrate(save: str | None, rows: int | None) -> None:
     if save:
         found.write(save)
         click.echo(f"kept in {save}")
-
-
-@cli.command(short_help="Measure sharing against doing without it.")
-@click.argument("name", metavar="NAME")
-@click.option("--quick", is_flag=True, help="Few rows, small workloads, one repetition.")
-@click.option("--json", "json_path", metavar="FILE", help="Write every number to a file.")
-@click.option("--plot", "plot_path", metavar="FILE", help="Draw a plot.")
-@click.option("--rows", type=click.IntRange(min=1), help="Rows of the stream.")
-def bench(
-    name: str, json_path: str | None, plot_path: str | None, rows: int | None, *, quick: bool
-) -> None:
-    """Measure sharing against the ways to do without it.
-
-    NAME is share, stream, endure, weave, fragments or sketches.
-    """
-    if name not in BENCHES:
-        raise GinghamError(
-            f"there is no benchmark {name!r}", "its name is none of ours", ", ".join(BENCHES)
-        )
-    # Asked before measuring: a plot that fails after ten minutes helps nobody.
-    missing = [m for m in ("duckdb", "matplotlib", "threadpoolctl") if find_spec(m) is None]
-    if missing:
-        raise GinghamError(
-            f"{' and '.join(missing)} cannot be imported",
-            "benchmarks compare with DuckDB, draw with Matplotlib and count threads",
-            "pip install 'gingham[bench]'",
-        )
-    given = {"rows": rows, "json_path": json_path, "plot_path": plot_path}
-    options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-    from gingham.cli.start import start
-
-    import_module(f"benchmarks.{name}").run(quick=quick, spark=start(), **options)
 
 
 def main() -> None:

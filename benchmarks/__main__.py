@@ -1,0 +1,78 @@
+"""The command `python -m benchmarks`: run one benchmark by its name."""
+
+from collections.abc import Iterable
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+import click
+
+from gingham.cli.show import show_errors
+from gingham.cli.start import start
+from gingham.core.errors import GinghamError
+
+# Each is a module of this folder with a function `run`.
+BENCHMARKS = {
+    "share": "a thousand queries: shared, one by one, in Spark and in DuckDB",
+    "stream": "a shared stream against a Spark stream for each query",
+    "endure": "half an hour of a busy stream, to see what grows",
+    "weave": "the cost of woven plans, and the time that finding them takes",
+    "fragments": "fewer records than queries, and what Spark shuffles",
+    "sketches": "estimated joins: shared against unshared sketches of equal memory",
+}
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("name", metavar="[NAME]", required=False)
+@click.option("--quick", is_flag=True, help="Few rows, small workloads, one repetition.")
+@click.option("--json", "json_path", metavar="FILE", help="Write every number to a file.")
+@click.option("--plot", "plot_path", metavar="FILE", help="Draw a plot.")
+@click.option("--rows", type=click.IntRange(min=1), help="Rows of the stream.")
+@click.pass_context
+def main(
+    ctx: click.Context,
+    name: str | None,
+    json_path: str | None,
+    plot_path: str | None,
+    rows: int | None,
+    *,
+    quick: bool,
+) -> None:
+    """Measure sharing against the ways to do without it; without NAME, list the benchmarks."""
+    if name is None:
+        for known, what in BENCHMARKS.items():
+            click.echo(f"{known:10} {what}")
+        return
+    given = {"rows": rows, "json_path": json_path, "plot_path": plot_path}
+    options = {option: value for option, value in given.items() if value is not None}
+    try:
+        _run(name, {"quick": quick, **options})
+    except* GinghamError as found:
+        show_errors(error for error in found.exceptions if isinstance(error, GinghamError))
+        ctx.exit(1)
+
+
+def require_installed(modules: Iterable[str]) -> None:
+    """Raise an error that tells what to install if one of the modules cannot be imported."""
+    missing = [module for module in modules if find_spec(module) is None]
+    if missing:
+        raise GinghamError(
+            f"{' and '.join(missing)} cannot be imported",
+            "benchmarks compare with DuckDB, draw with Matplotlib and count threads",
+            "pip install --editable '.[dev]'",
+        )
+
+
+def _run(name: str, options: dict[str, Any]) -> None:
+    """Run a benchmark, unless its name is unknown or what it imports is not installed."""
+    if name not in BENCHMARKS:
+        raise GinghamError(
+            f"there is no benchmark {name!r}", "its name is none of ours", ", ".join(BENCHMARKS)
+        )
+    # Checked before measuring: a plot that fails after ten minutes is of no use.
+    require_installed(("duckdb", "matplotlib", "threadpoolctl"))
+    import_module(f"benchmarks.{name}").run(spark=start(), **options)
+
+
+if __name__ == "__main__":
+    main(prog_name="python -m benchmarks")
