@@ -43,7 +43,7 @@ def market(spark: SparkSession, folder: Path, rows: int, rate: float, seed: int 
         "close": workload.close(spark, seed),
         "listing": workload.listing(spark, seed),
     }
-    # INT96, the default, is slow to decode for everybody.
+    # INT96, the default, is slow to decode for Spark and DuckDB alike.
     kind = "spark.sql.parquet.outputTimestampType"
     before = str(spark.conf.get(kind))
     spark.conf.set(kind, "TIMESTAMP_MICROS")

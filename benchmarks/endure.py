@@ -29,7 +29,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 import gingham
-from benchmarks.files import File, canvas, keep, printer
+from benchmarks.outputs import File, canvas, table_console, write_results
 from gingham.datasets import trades as workload
 from gingham.datasets.trades import TradeQuery, trade_queries
 
@@ -38,17 +38,17 @@ ROWS = 20_000  # of a micro-batch, about a minute of trades
 ALIVE, STAYING = 128, 4  # queries at a time; of these, so many from beginning to end
 DIFFERENT = 1_000  # queries
 CHANGED = 2  # queries that leave, and that join, with every batch
-LOOK = 10  # batches between two looks at memory and checkpoint
+BATCHES_BETWEEN = 10  # two observations of memory and checkpoint
 MEGABYTE = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
-    """What was seen after a batch; megabytes, and seconds since the start."""
+class Observation:
+    """State and memory after a batch, in megabytes; `at` is in seconds since the start."""
 
     at: float
     batch: int
-    batch_seconds: float  # the median since the last look
+    batch_seconds: float  # the median since the last observation
     state: int  # shards in memory
     python: float
     heap: float  # what the JVM still held after it collected garbage
@@ -62,24 +62,24 @@ def run(
     plot_path: File | None = "endure.png",
     spark: SparkSession | None = None,
     console: Console | None = None,
-) -> list[Look]:
+) -> list[Observation]:
     """Run, watch, print and draw; `quick` is a minute."""
-    console = console or printer()
+    console = console or table_console()
     session = spark or gingham.Loom().spark
     minutes = QUICK_MINUTES if quick else MINUTES
     with tempfile.TemporaryDirectory(prefix="gingham-endure-") as folder:
-        looks, rows, stayed = _endure(session, Path(folder), minutes * 60, console)
-        _show(looks, console)
-        numbers = [asdict(look) for look in looks]
-        keep(numbers, json_path, console, partial(_draw, looks), plot_path)
+        observations, rows, stayed = _endure(session, Path(folder), minutes * 60, console)
+        _show(observations, console)
+        numbers = [asdict(observation) for observation in observations]
+        write_results(numbers, json_path, console, partial(_draw, observations), plot_path)
         _compare(session, Path(folder), rows, stayed, console)
-    return looks
+    return observations
 
 
 def _endure(
     spark: SparkSession, folder: Path, seconds: float, console: Console
-) -> tuple[list[Look], int, list[TradeQuery]]:
-    """Run a stream for so long: what was seen, how many rows there were, and who stayed."""
+) -> tuple[list[Observation], int, list[TradeQuery]]:
+    """Run a stream for so long: the observations, its rows, and the queries that never left."""
     # Written once: a table that is computed would be computed in the comparison, too.
     for name, table in (("close", workload.close), ("listing", workload.listing)):
         table(spark).write.parquet(str(folder / name))
@@ -91,14 +91,14 @@ def _endure(
         .select(sf.col("value").alias("id"))
     )
     loom = _loom(spark, folder, workload.trades_of(numbers))
-    # By the time one comes again, it has long been gone.
+    # By the time a query comes again, it was removed long ago.
     again = enumerate(cycle(trade_queries("C-low", DIFFERENT)))
     coming = (replace(query, name=f"q{number}") for number, query in again)
     alive = [next(coming) for _ in range(ALIVE)]
     for query in alive:
         loom.add(query.sql, name=query.name)
 
-    rng, looks, laps = random.Random(0), list[Look](), list[float]()
+    rng, observations, laps = random.Random(0), list[Observation](), list[float]()
     start = time.perf_counter()
     with Progress(
         TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), console=console
@@ -112,8 +112,8 @@ def _endure(
                 alive.append(next(coming))
                 loom.add(alive[-1].sql, name=alive[-1].name)
             laps.append(batch.total)
-            if batch.number % LOOK == 0:
-                looks.append(_look(spark, folder, start, batch, statistics.median(laps)))
+            if batch.number % BATCHES_BETWEEN == 0:
+                observations.append(_observe(spark, folder, start, batch, statistics.median(laps)))
                 laps.clear()
             text = f"batch {batch.number}, {batch.total:.2f} s, {batch.state:,} shards"
             bar.update(task, completed=time.perf_counter() - start, description=text)
@@ -127,8 +127,10 @@ def _endure(
         running.await_termination(seconds)
         rows = running.progress()["trades"].rows
         running.stop()
-    console.print(f"{rows:,} rows in {looks[-1].batch:,} batches, {len(looks)} looks")
-    return looks, rows, alive[:STAYING]
+    console.print(
+        f"{rows:,} rows in {observations[-1].batch:,} batches, {len(observations)} observations"
+    )
+    return observations, rows, alive[:STAYING]
 
 
 def _loom(spark: SparkSession, folder: Path, trades: DataFrame) -> gingham.Loom:
@@ -139,16 +141,16 @@ def _loom(spark: SparkSession, folder: Path, trades: DataFrame) -> gingham.Loom:
     return loom
 
 
-def _look(
+def _observe(
     spark: SparkSession,
     folder: Path,
     start: float,
     batch: gingham.BatchProgress,
     seconds: float,
-) -> Look:
+) -> Observation:
     checkpoint = folder / "checkpoint"
     size = sum(file.stat().st_size for file in checkpoint.rglob("*") if file.is_file())
-    return Look(
+    return Observation(
         time.perf_counter() - start,
         batch.number,
         seconds,
@@ -167,7 +169,7 @@ def _resident() -> int:
 
 
 def _heap(spark: SparkSession) -> int:
-    """Bytes that the JVM cannot free: what is left where it keeps old objects, after it looked."""
+    """Bytes of old objects that the JVM still holds after it collected garbage."""
     jvm: Any = spark.sparkContext._jvm  # noqa: SLF001  (only the JVM knows)
     jvm.java.lang.System.gc()
     memory = jvm.java.lang.management.ManagementFactory.getMemoryMXBean()
@@ -202,33 +204,36 @@ def _by_end(table: pa.Table) -> dict[datetime, float]:
     return dict(zip(ends, table["value"].to_pylist(), strict=True))
 
 
-MEASURES: dict[str, Callable[[Look], float]] = {
-    "batch time, seconds": lambda look: look.batch_seconds,
-    "state, shards": lambda look: look.state,
-    "driver's Python, MB": lambda look: look.python,
-    "JVM heap after collection, MB": lambda look: look.heap,
-    "checkpoint, MB": lambda look: look.checkpoint,
+MEASURES: dict[str, Callable[[Observation], float]] = {
+    "batch time, seconds": lambda observation: observation.batch_seconds,
+    "state, shards": lambda observation: observation.state,
+    "driver's Python, MB": lambda observation: observation.python,
+    "JVM heap after collection, MB": lambda observation: observation.heap,
+    "checkpoint, MB": lambda observation: observation.checkpoint,
 }
 
 
-def _show(looks: Sequence[Look], console: Console) -> None:
+def _show(observations: Sequence[Observation], console: Console) -> None:
     """Medians of the second and of the last quarter: the first one is warming up."""
     table = Table(title="what grew", box=SIMPLE_HEAD)
     for header in ("", "second quarter", "last quarter", "ratio"):
         table.add_column(header, justify="right" if header else "left", no_wrap=True)
-    quarter = max(1, len(looks) // 4)
+    quarter = max(1, len(observations) // 4)
     for name, measure in MEASURES.items():
-        early = statistics.median(map(measure, looks[quarter : 2 * quarter] or looks))
-        late = statistics.median(map(measure, looks[-quarter:]))
+        early = statistics.median(map(measure, observations[quarter : 2 * quarter] or observations))
+        late = statistics.median(map(measure, observations[-quarter:]))
         table.add_row(name, f"{early:,.2f}", f"{late:,.2f}", f"{late / early:.2f}")
     console.print(table)
 
 
-def _draw(looks: Sequence[Look], path: Path) -> None:
+def _draw(observations: Sequence[Observation], path: Path) -> None:
     figure = canvas(8, 9)
     panels = figure.subplots(len(MEASURES), 1, sharex=True)
     for panel, (name, measure) in zip(panels, MEASURES.items(), strict=True):
-        panel.plot([look.at / 60 for look in looks], [measure(look) for look in looks])
+        panel.plot(
+            [observation.at / 60 for observation in observations],
+            [measure(observation) for observation in observations],
+        )
         panel.set_title(name, fontsize="medium", loc="left")
         panel.set_ylim(bottom=0)
         panel.grid(visible=True, alpha=0.3)

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.files import canvas
+from benchmarks.outputs import canvas
 from benchmarks.sections import Section
 
 
 @dataclass(frozen=True, slots=True)
-class Printed:
-    """A row of the appendix: means over all gains."""
+class PaperRow:
+    """A row of the paper's appendix: means over all gains."""
 
     records: float
     effective: float
@@ -80,7 +80,7 @@ _IDEMPOTENT = {
     },
 }
 PAPER = {
-    (size, method): Printed(records, percent / 100, milliseconds)
+    (size, method): PaperRow(records, percent / 100, milliseconds)
     for size, methods in {**_LINEAR, **_IDEMPOTENT}.items()
     for method, (records, percent, milliseconds) in methods.items()
 }

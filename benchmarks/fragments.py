@@ -17,9 +17,9 @@ from pyspark.sql import SparkSession
 from rich.console import Console
 from threadpoolctl import threadpool_limits
 
-from benchmarks.files import File, keep, printer
 from benchmarks.fragment_figures import PAPER, draw
 from benchmarks.fragments_on_spark import on_spark
+from benchmarks.outputs import File, table_console, write_results
 from benchmarks.sections import Cell, Section, as_json, show
 from benchmarks.targets import Target
 from gingham.algebra.fragments.published import METHODS, decompose, generate, planted_size
@@ -63,7 +63,7 @@ def run(
     console: Console | None = None,
 ) -> list[Section]:
     """Measure, print and draw; `quick` takes few gains, small sizes and few rows."""
-    console = console or printer()
+    console = console or table_console()
     gains, repeats = ((0.5, 0.8), 1) if quick else (GAINS, REPEATS)
     sizes = IDEMPOTENT[1:2] if quick else IDEMPOTENT
     parts: list[tuple[str, Callable[[], Section]]] = [
@@ -84,7 +84,7 @@ def run(
             with console.status(name):
                 sections.append(measure())
             show(sections[-1:], console)  # at once: the whole takes half an hour
-    keep(as_json(sections), json_path, console, partial(draw, sections), plot_path)
+    write_results(as_json(sections), json_path, console, partial(draw, sections), plot_path)
     return sections
 
 
@@ -92,13 +92,17 @@ def linear(sizes: Sizes, gains: Sequence[float], repeats: int) -> Section:
     """LU, QR, SVD and the exact rank on matrices for duplicate-sensitive aggregates."""
     runs: list[Run] = []
     for matrix, size, gain, seed in _matrices(sizes, gains, repeats, "linear"):
-        # Somebody else's rank, so that ours is compared with something.
+        # The rank by another implementation, for ours to be compared with.
         least = int(np.linalg.matrix_rank(matrix))
-        runs += _each(("lu", "qr", "svd", "exact"), matrix, "linear", size, gain, least, seed)
+        runs += _run_methods(
+            ("lu", "qr", "svd", "exact"), matrix, "linear", size, gain, least, seed
+        )
     ours = [run for run in runs if run.method == "exact"]
     targets = (
-        _all("linear: answers as computed directly", [run.right for run in runs]),
-        _all("linear: as many records as numpy's rank", [run.effective == 1 for run in ours]),
+        _all_target("linear: answers as computed directly", [run.right for run in runs]),
+        _all_target(
+            "linear: as many records as numpy's rank", [run.effective == 1 for run in ours]
+        ),
     )
     return _appendix("linear", runs, targets)
 
@@ -109,11 +113,11 @@ def idempotent(sizes: Sizes, gains: Sequence[float], repeats: int) -> Section:
     for matrix, size, gain, seed in _matrices(sizes, gains, repeats, "idempotent"):
         least = min(len(matrix), planted_size(matrix.shape[1], gain))
         methods = ("basic_maw", *STRATEGIES, "set_basis")
-        runs += _each(methods, matrix, "idempotent", size, gain, least, seed)
-    targets: list[Target] = [_all("idempotent: answers right", [run.right for run in runs])]
+        runs += _run_methods(methods, matrix, "idempotent", size, gain, least, seed)
+    targets: list[Target] = [_all_target("idempotent: answers right", [run.right for run in runs])]
     for fragments, queries in sizes:
         size = f"{fragments}x{queries}"
-        ours, theirs = _of(runs, size, "set_basis"), _of(runs, size, "add_map")
+        ours, theirs = _runs_of(runs, size, "set_basis"), _runs_of(runs, size, "add_map")
         effective = mean(run.effective for run in ours)
         faster = sum(run.seconds for run in theirs) / sum(run.seconds for run in ours)
         paper, map_effective = PAPER[size, "add_map"].effective, mean(r.effective for r in theirs)
@@ -135,8 +139,8 @@ def general(sizes: Sizes, gains: Sequence[float], repeats: int) -> Section:
     runs: list[Run] = []
     for matrix, size, gain, seed in _matrices(sizes, gains, repeats, "general"):
         least = min(len(matrix), planted_size(matrix.shape[1], gain))
-        runs += _each(("basic", "disjoint"), matrix, "general", size, gain, least, seed)
-    targets = (_all("general: answers right", [run.right for run in runs]),)
+        runs += _run_methods(("basic", "disjoint"), matrix, "general", size, gain, least, seed)
+    targets = (_all_target("general: answers right", [run.right for run in runs]),)
     return _appendix("general", runs, targets)
 
 
@@ -151,17 +155,17 @@ def hidden(gains: Sequence[float], repeats: int) -> Section:
                 matrix = generate(100, 100, gain, "idempotent", density, seed, unions)
                 least = planted_size(100, gain)
                 methods = ("set_basis", *STRATEGIES)
-                every = _each(methods, matrix, "idempotent", name, gain, least, seed)
+                every = _run_methods(methods, matrix, "idempotent", name, gain, least, seed)
                 found.append((every[0], every[1:]))
                 runs += every
-            rows.append(_against(name, gain, found))
+            rows.append(_row_of_hidden(name, gain, found))
     ours = [run for run in runs if run.method == "set_basis"]
     sparse = mean(run.effective for run in ours if run.size.startswith("sparse"))
     worse = sum(_best(runs, run) < run.records for run in ours)
     targets = (
         Target("hidden, sparse: effective", ">= 90%", f"{sparse:.1%}", sparse >= 0.9),
         Target("hidden: worse than the best strategy", "never", f"{worse} times", worse == 0),
-        _all("hidden: answers right", [run.right for run in runs]),
+        _all_target("hidden: answers right", [run.right for run in runs]),
     )
     return Section(
         "hidden bases, 100x100: records",
@@ -185,14 +189,14 @@ def growth(sizes: Sequence[int]) -> Section:
             matrix = generate(queries, queries, 0.5, kind, seed=queries)
             least = planted_size(queries, 0.5)
             quick = [method for method in methods if method != "add_map" or queries <= 500]
-            runs += _each(quick, matrix, kind, f"{queries}x{queries}", 0.5, least, 0)
+            runs += _run_methods(quick, matrix, kind, f"{queries}x{queries}", 0.5, least, 0)
     rows = [
         [run.size, run.method, run.records, f"{run.effective:.1%}", f"{run.seconds:.3f}"]
         for run in runs
     ]
     targets = [
         Target("500x500: seconds for a set basis", "< 1", f"{run.seconds:.2f}", run.seconds < 1)
-        for run in _of(runs, "500x500", "set_basis")
+        for run in _runs_of(runs, "500x500", "set_basis")
     ]
     return Section(
         "growth with size, gain 0.5",
@@ -215,7 +219,7 @@ def _matrices(
                     yield matrix, f"{fragments}x{queries}", gain, seed
 
 
-def _each(
+def _run_methods(
     methods: Sequence[str],
     matrix: np.ndarray,
     kind: str,
@@ -254,7 +258,7 @@ def _appendix(kind: str, runs: Sequence[Run], targets: Sequence[Target]) -> Sect
     """The rows of the paper's appendix, ours beside the paper's."""
     rows: list[list[Cell]] = []
     for size, method in dict.fromkeys((run.size, run.method) for run in runs):
-        found = _of(runs, size, method)
+        found = _runs_of(runs, size, method)
         records, times = [run.records for run in found], [1000 * run.seconds for run in found]
         paper = PAPER.get((size, method))
         rows.append(
@@ -276,7 +280,7 @@ def _appendix(kind: str, runs: Sequence[Run], targets: Sequence[Target]) -> Sect
     )
 
 
-def _against(name: str, gain: float, found: Sequence[tuple[Run, list[Run]]]) -> list[Cell]:
+def _row_of_hidden(name: str, gain: float, found: Sequence[tuple[Run, list[Run]]]) -> list[Cell]:
     best = [min(theirs, key=lambda run: run.records) for _, theirs in found]
     return [
         name,
@@ -291,7 +295,7 @@ def _against(name: str, gain: float, found: Sequence[tuple[Run, list[Run]]]) -> 
     ]
 
 
-def _of(runs: Sequence[Run], size: str, method: str) -> list[Run]:
+def _runs_of(runs: Sequence[Run], size: str, method: str) -> list[Run]:
     return [run for run in runs if (run.size, run.method) == (size, method)]
 
 
@@ -301,7 +305,7 @@ def _best(runs: Sequence[Run], ours: Run) -> int:
     return min(run.records for run in runs[place + 1 : place + 1 + len(STRATEGIES)])
 
 
-def _all(what: str, checks: Sequence[bool]) -> Target:
+def _all_target(what: str, checks: Sequence[bool]) -> Target:
     return Target(what, "all", f"{sum(checks)} of {len(checks)}", all(checks))
 
 

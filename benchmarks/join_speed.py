@@ -1,7 +1,7 @@
 """Seconds for a million rows: sketches on Spark, a bare groupBy, exact joins in Spark and DuckDB.
 
 Two sets of data. Dense: the regions of the experiments with errors, few keys and many pairs; its
-exact joins have up to 10^20 pairs, and nobody waits for them. Sparse: about four rows for each
+exact joins have up to 10^20 pairs, too many to wait for. Sparse: about four rows for each
 key, as in joins on foreign keys, so there are nearly as many groups as rows.
 """
 

@@ -1,4 +1,4 @@
-"""A report as a list of sections: a table each, promises with what became of them, JSON."""
+"""A report as a list of sections: each has a table, and the targets that its numbers decide."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -14,7 +14,7 @@ Cell = str | int | float | None
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A table, the numbers behind it, and the promises that it decides."""
+    """A table, the numbers behind it, and the targets that they decide."""
 
     title: str
     headers: Sequence[str]
@@ -25,12 +25,12 @@ class Section:
 
 
 def as_json(sections: Sequence[Section]) -> list[dict[str, object]]:
-    """Every number."""
+    """All sections as JSON, with every number."""
     return [asdict(section) for section in sections]
 
 
 def show(sections: Sequence[Section], console: Console) -> None:
-    """Print a table for each section, and what was promised."""
+    """Print a table for each section, then all targets."""
     for section in sections:
         table = compact(section.title, section.caption, section.headers)
         for row in section.rows:
@@ -41,7 +41,7 @@ def show(sections: Sequence[Section], console: Console) -> None:
 
 
 def compact(title: str, caption: str, headers: Sequence[str]) -> Table:
-    """An empty table: words on the left, numbers right of them."""
+    """An empty table with little padding: the first column is words, the others are numbers."""
     table = Table(
         title=title, caption=caption or None, box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False
     )

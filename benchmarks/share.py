@@ -24,10 +24,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 import gingham
 from benchmarks import baselines
 from benchmarks.baselines import Answer, Market
-from benchmarks.files import File, keep, printer
-from benchmarks.keys import footprint
+from benchmarks.driver_memory import footprint
 from benchmarks.operations import Operations, count
-from benchmarks.report import Report, Result, Way, draw, show
+from benchmarks.outputs import File, table_console, write_results
+from benchmarks.share_report import Report, Result, Way, draw, show
 from benchmarks.timing import Timing, repeat
 from gingham.datasets.trades import KINDS, TradeQuery, trade_queries
 
@@ -58,7 +58,7 @@ def run(
     console: Console | None = None,
 ) -> Report:
     """Measure, print and draw; `quick` takes few rows, small workloads, one repetition."""
-    console = console or printer()
+    console = console or table_console()
     times = 5
     if quick:
         rows, sizes, times = min(rows, 400_000), [n for n in sizes if n <= 64], 1
@@ -78,7 +78,7 @@ def run(
             session.stop()
 
     show(report, console)
-    keep(report.as_json(), json_path, console, partial(draw, report), plot_path)
+    write_results(report.as_json(), json_path, console, partial(draw, report), plot_path)
     return report
 
 

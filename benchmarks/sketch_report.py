@@ -8,7 +8,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.files import canvas
+from benchmarks.outputs import canvas
 from benchmarks.sections import Section, compact
 from benchmarks.sections import show as show_sections
 

@@ -10,8 +10,8 @@ count, so all ten million rows of each relation take part in each of the 100 rep
 
 Squared errors of joins have heavy tails: a few repetitions decide the mean. So errors are reported
 twice: as measured, with error bars, and as variance / copies, where the variance of a query is
-measured over all copies of all repetitions and ways. It does not depend on who shares what, and
-ratios of such errors have next to no noise.
+measured over all copies of all repetitions and ways. It does not depend on which queries share
+sketches, and ratios of such errors have next to no noise.
 """
 
 import time
@@ -25,8 +25,8 @@ from pyspark.sql import SparkSession
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from benchmarks.files import File, keep, printer
 from benchmarks.join_speed import speed
+from benchmarks.outputs import File, table_console, write_results
 from benchmarks.sections import Section
 from benchmarks.sketch_report import Curve, Panel, Report, draw, show
 from benchmarks.targets import Target
@@ -72,7 +72,7 @@ def run(
     console: Console | None = None,
 ) -> Report:
     """Measure, print and draw; `quick` takes two budgets and few repetitions."""
-    console = console or printer()
+    console = console or table_console()
     budgets = BUDGETS
     if quick:
         budgets, repetitions = (BUDGETS[0], BUDGETS[-1]), min(repetitions, 6)
@@ -101,7 +101,7 @@ def run(
         say(section.title)
     report = Report(rows, repetitions, tuple(panels), tuple(sections))
     show(report, console)
-    keep(report.as_json(), json_path, console, partial(draw, report), plot_path)
+    write_results(report.as_json(), json_path, console, partial(draw, report), plot_path)
     return report
 
 
@@ -286,12 +286,12 @@ def _solver(graphs: int) -> Section:
     for seed in range(graphs):
         uses, weights = random_graph(seed)
         start = time.perf_counter()
-        mine = least_error("average", uses, weights)
+        ours = least_error("average", uses, weights)
         middle = time.perf_counter()
-        its = convex_optimum(uses, weights)
+        scipys = convex_optimum(uses, weights)
         stop = time.perf_counter()
         flows, general = flows + middle - start, general + stop - middle
-        worst = max(worst, abs(mine / its - 1))
+        worst = max(worst, abs(ours / scipys - 1))
     return Section(
         "the best division of memory",
         ("random graphs", "by flows", "scipy SLSQP", "times as long", "largest difference"),

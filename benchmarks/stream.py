@@ -10,7 +10,7 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
@@ -21,7 +21,8 @@ from rich.console import Console
 from rich.table import Table
 
 import gingham
-from benchmarks.files import File, keep, printer
+from benchmarks.outputs import File, table_console, write_results
+from benchmarks.targets import NumericTarget
 from gingham.datasets import trades as workload
 from gingham.datasets.trades import TradeQuery, trade_queries
 
@@ -33,16 +34,6 @@ SMALL = 1_000  # rows of a small batch
 WARM = 0.5  # the part of the small batches in which the JVM is still compiling: not counted
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
-    """A promise, and what was measured."""
-
-    what: str
-    wanted: str
-    measured: float
-    met: bool | None
-
-
 def run(
     rows: int = 4_000_000,
     *,
@@ -51,10 +42,10 @@ def run(
     plot_path: File | None = None,
     spark: SparkSession | None = None,
     console: Console | None = None,
-) -> list[Target]:
+) -> list[NumericTarget]:
     """Measure and print; `quick` takes few rows and queries."""
     del plot_path  # there is nothing to draw
-    console = console or printer()
+    console = console or table_console()
     many, few, triggers = (1024, 16, 150) if not quick else (64, 16, 40)
     shared = 256 if not quick else 64
     rows = rows if not quick else min(rows, 200_000)
@@ -73,7 +64,7 @@ def run(
         met = {True: "[green]yes", False: "[red]no", None: "-"}[target.met]
         table.add_row(target.what, target.wanted, f"{target.measured:,.3f}", met)
     console.print(table)
-    keep([asdict(target) for target in targets], json_path, console)
+    write_results([asdict(target) for target in targets], json_path, console)
     return targets
 
 
@@ -127,7 +118,7 @@ class _Market:
         return loom
 
 
-def _throughput(market: _Market, count: int, console: Console) -> list[Target]:
+def _throughput(market: _Market, count: int, console: Console) -> list[NumericTarget]:
     queries = list(trade_queries("C", count))
 
     def shared() -> float:
@@ -169,7 +160,7 @@ def _throughput(market: _Market, count: int, console: Console) -> list[Target]:
         console.print(f"{name}: " + ", ".join(f"{s:.2f}" for s in measured) + " s")
     whole = times["separate"] * count / PICKED
     return [
-        Target(
+        NumericTarget(
             f"rows per second, {count} shared", "no target", market.rows / times["shared"], None
         ),
         _at_most(
@@ -200,7 +191,7 @@ def _alone(market: _Market, query: TradeQuery) -> StreamingQuery:
     return writer.option("checkpointLocation", market.fresh()).trigger(availableNow=True).start()
 
 
-def _latency(market: _Market, many: int, few: int, console: Console) -> list[Target]:
+def _latency(market: _Market, many: int, few: int, console: Console) -> list[NumericTarget]:
     medians: dict[int, float] = {}
     adding = 0.0
     for count in (few, many):
@@ -244,9 +235,9 @@ def _adding(loom: gingham.Loom) -> float:
     return statistics.median(seconds)
 
 
-def _at_most(what: str, measured: float, most: float) -> Target:
-    return Target(what, f"<= {most:g}", measured, measured <= most)
+def _at_most(what: str, measured: float, most: float) -> NumericTarget:
+    return NumericTarget(what, f"<= {most:g}", measured, measured <= most)
 
 
-def _at_least(what: str, measured: float, least: float) -> Target:
-    return Target(what, f">= {least:g}", measured, measured >= least)
+def _at_least(what: str, measured: float, least: float) -> NumericTarget:
+    return NumericTarget(what, f">= {least:g}", measured, measured >= least)

@@ -1,4 +1,4 @@
-"""What was promised, and what became of it."""
+"""Targets: what the design promises, and whether a measurement meets it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from rich.table import Table
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A promise, and what was measured; None where there is nothing to compare."""
+    """A promise and the measurement, as text; `met` is None where there is nothing to compare."""
 
     what: str
     wanted: str
@@ -18,8 +18,18 @@ class Target:
     met: bool | None
 
 
+@dataclass(frozen=True, slots=True)
+class NumericTarget:
+    """A promise about one number, such as a ratio; `measured` is None if it was not measured."""
+
+    what: str
+    wanted: str
+    measured: float | None
+    met: bool | None
+
+
 def show_targets(targets: Sequence[Target], console: Console) -> None:
-    """Print them, each with its verdict."""
+    """Print a table of targets, each with its verdict."""
     table = Table(title="targets", box=SIMPLE_HEAD)
     for header in ("", "wanted", "measured", "met"):
         table.add_column(header)

@@ -15,16 +15,16 @@ from functools import partial
 from pyspark.sql import SparkSession
 from rich.console import Console
 
-from benchmarks.files import File, keep, printer
+from benchmarks.outputs import File, table_console, write_results
 from benchmarks.targets import Target, show_targets
 from benchmarks.weave_cost import cost_figures
 from benchmarks.weave_engine import (
     ROWS,
-    Tried,
+    Attempt,
     as_json,
     engine_targets,
+    run_on_engine,
     show_engine,
-    try_on_engine,
 )
 from benchmarks.weave_figure import Figure, draw, show
 from benchmarks.weave_scale import measure_targets, scale_figures
@@ -37,14 +37,14 @@ class Report:
 
     figures: tuple[Figure, ...]
     targets: tuple[Target, ...]
-    tried: list[Tried]
+    attempts: list[Attempt]
 
     def as_json(self) -> dict[str, object]:
         """Every number."""
         return {
             "figures": [figure.as_json() for figure in self.figures],
             "targets": [asdict(target) for target in self.targets],
-            "engine": as_json(self.tried),
+            "engine": as_json(self.attempts),
         }
 
 
@@ -58,7 +58,7 @@ def run(
     console: Console | None = None,
 ) -> Report:
     """Measure, print and draw; `quick` takes few queries and little patience."""
-    console = console or printer()
+    console = console or table_console()
     rows = rows or (500_000 if quick else ROWS)
     with console.status("weaving") as status:
 
@@ -71,9 +71,9 @@ def run(
         figures += (scaled := scale_figures(quick=quick, step=step))
         show(scaled, console)
         targets = measure_targets(quick=quick, step=step)
-        tried = try_on_engine(spark, rows, Cost(), step, quick=quick)
-    report = Report(tuple(figures), (*targets, *engine_targets(tried)), tried)
-    show_engine(tried, rows, console)
+        attempts = run_on_engine(spark, rows, Cost(), step, quick=quick)
+    report = Report(tuple(figures), (*targets, *engine_targets(attempts)), attempts)
+    show_engine(attempts, rows, console)
     show_targets(report.targets, console)
-    keep(report.as_json(), json_path, console, partial(draw, report.figures), plot_path)
+    write_results(report.as_json(), json_path, console, partial(draw, report.figures), plot_path)
     return report

@@ -26,17 +26,17 @@ def cost_figures(*, quick: bool, step: Step) -> list[Figure]:
     """All of them, on few queries if it has to be quick."""
     sizes = (50, 100, 250) if quick else (50, 100, 250, 500, 1000)
     figures: list[Figure] = []
-    for name, rate in (("004 Fig. 4", LOW), ("004 Fig. 5", MEDIUM)):
+    for name, rate in (("Guirguis Fig. 4", LOW), ("Guirguis Fig. 5", MEDIUM)):
         step(name)
         figures.append(_cost_of_searches(name, rate, sizes, quick=quick))
-    step("004 Fig. 6 to 10")
+    step("Guirguis Fig. 6 to 10")
     figures += _sizes_and_trees(sizes)
     figures.append(_rates((50, 250) if quick else (50, 250, 1000, 2000)))
     figures.append(_overlaps(250 if quick else 2000))
     figures.append(_skews(sizes))
-    step("004 Fig. 11")
+    step("Guirguis Fig. 11")
     figures.append(_incremental(60 if quick else 300))
-    step("004 Fig. 14")
+    step("Guirguis Fig. 14")
     return [*figures, *_optimizations((10, 15) if quick else (20, 40, 60))]
 
 
@@ -69,8 +69,8 @@ def _sizes_and_trees(sizes: Sequence[int]) -> list[Figure]:
             costs.setdefault(line, []).append((n, ratio))
             trees.setdefault(line, []).append((n, len(woven.trees)))
     return [
-        Figure("004 Fig. 6", "woven / shared", "queries", "cost ratio", costs, log_up=False),
-        Figure("004 Fig. 7", "trees of the woven plan", "queries", "trees", trees),
+        Figure("Guirguis Fig. 6", "woven / shared", "queries", "cost ratio", costs, log_up=False),
+        Figure("Guirguis Fig. 7", "trees of the woven plan", "queries", "trees", trees),
     ]
 
 
@@ -82,7 +82,7 @@ def _rates(sizes: Sequence[int]) -> Figure:
         ]
         for n in sizes
     }
-    return Figure("004 Fig. 8", "woven / shared", "rows/s", "cost ratio", lines, log_up=False)
+    return Figure("Guirguis Fig. 8", "woven / shared", "rows/s", "cost ratio", lines, log_up=False)
 
 
 def _overlaps(n: int) -> Figure:
@@ -94,7 +94,7 @@ def _overlaps(n: int) -> Figure:
         for rate in (1e2, 1e3, 1e4, 1e5, 1e6)
     }
     title = f"woven / shared, {n} queries"
-    return Figure("004 Fig. 9", title, "overlap factor", "cost ratio", lines, log_up=False)
+    return Figure("Guirguis Fig. 9", title, "overlap factor", "cost ratio", lines, log_up=False)
 
 
 def _skews(sizes: Sequence[int]) -> Figure:
@@ -106,7 +106,9 @@ def _skews(sizes: Sequence[int]) -> Figure:
         for n in sizes
     }
     title = "woven / shared, 100 rows/s"
-    return Figure("004 Fig. 10", title, "skew", "cost ratio", lines, log_across=False, log_up=False)
+    return Figure(
+        "Guirguis Fig. 10", title, "skew", "cost ratio", lines, log_across=False, log_up=False
+    )
 
 
 def _incremental(n: int) -> Figure:
@@ -129,7 +131,7 @@ def _incremental(n: int) -> Figure:
             f"{deviation:.2f}% above weaving anew"
         )
     return Figure(
-        "004 Fig. 11",
+        "Guirguis Fig. 11",
         f"{n} queries, one by one",
         "comparisons",
         "% above weaving anew",
@@ -160,6 +162,6 @@ def _optimizations(sizes: Sequence[int]) -> list[Figure]:
         operations.setdefault("scalable (pairs)", []).append((n, plan.operations))
         seconds.setdefault("scalable", []).append((n, time.perf_counter() - start))
     return [
-        Figure("004 Fig. 14", "Weave Share", "queries", "edges looked at", operations),
-        Figure("004 Fig. 14b", "Weave Share", "queries", "seconds", seconds),
+        Figure("Guirguis Fig. 14", "Weave Share", "queries", "edges looked at", operations),
+        Figure("Guirguis Fig. 14b", "Weave Share", "queries", "seconds", seconds),
     ]

@@ -30,8 +30,8 @@ _WOVEN, _ONE, _NONE = "woven", "one tree", "no sharing"
 
 
 @dataclass
-class Tried:
-    """One way to weave a workload."""
+class Attempt:
+    """One way to weave a workload: its plan, the predicted seconds, and those of each run."""
 
     workload: str
     way: str
@@ -47,10 +47,10 @@ class Tried:
         return min(self.seconds)
 
 
-def try_on_engine(
+def run_on_engine(
     spark: SparkSession, rows: int, cost: Cost, step: Callable[[str], None], *, quick: bool
-) -> list[Tried]:
-    """Every workload in every way, in turns."""
+) -> list[Attempt]:
+    """Run every workload in every way of weaving it, in turns."""
     n = 64 if quick else 256
     workloads = {
         "alerts and reports": alerts_and_reports(n // 2),
@@ -61,9 +61,11 @@ def try_on_engine(
         step("writing trades")
         trades(spark, rows).write.parquet(path)
         return [
-            tried
+            attempt
             for name, found in workloads.items()
-            for tried in _try(spark, spark.read.parquet(path), name, found, cost, step)
+            for attempt in _run_in_all_ways(
+                spark, spark.read.parquet(path), name, found, cost, step
+            )
         ]
 
 
@@ -84,35 +86,35 @@ def alerts_and_reports(n: int, seed: int = 0) -> list[tuple[str, str]]:
     return found
 
 
-def _try(
+def _run_in_all_ways(
     spark: SparkSession,
     rows: DataFrame,
     workload: str,
     found: list[tuple[str, str]],
     cost: Cost,
     step: Callable[[str], None],
-) -> list[Tried]:
+) -> list[Attempt]:
     loom = Loom(spark, cost=cost).stream("trades", rows, time="ts")
     loom.table("close", close(spark), key="symbol")
     loom.table("listing", listing(spark), key="symbol")
     for name, sql in found:
         loom.add(sql, name=name)
     ways = _ways(loom.plan())
-    tried: dict[str, Tried] = {}
+    attempts: dict[str, Attempt] = {}
     for way, trees in ways.items():
         plan = loom.plan(trees=trees)
         forest = plan.forest
-        tried[way] = Tried(workload, way, len(forest.trees), len(forest.grids), plan.seconds)
+        attempts[way] = Attempt(workload, way, len(forest.trees), len(forest.grids), plan.seconds)
     for turn in range(_TURNS):
         for way, trees in ways.items():
-            one = tried[way]
-            if one.predicted > _HOPELESS or (turn and one.best > _PATIENCE):
+            attempt = attempts[way]
+            if attempt.predicted > _HOPELESS or (turn and attempt.best > _PATIENCE):
                 continue
             step(f"{workload}: {way}")
             started = time.perf_counter()
-            one.shards = loom.run(trees=trees).statistics.shards
-            one.seconds.append(time.perf_counter() - started)
-    return list(tried.values())
+            attempt.shards = loom.run(trees=trees).statistics.shards
+            attempt.seconds.append(time.perf_counter() - started)
+    return list(attempts.values())
 
 
 def _ways(plan: Plan) -> dict[str, Mapping[str, int]]:
@@ -146,12 +148,12 @@ def _by_windows_alone(windows: Mapping[str, Window], rate: float) -> dict[str, i
     return {name: tree_of[window] for name, window in windows.items()}
 
 
-def engine_targets(tried: list[Tried]) -> list[Target]:
+def engine_targets(attempts: list[Attempt]) -> list[Target]:
     """What was promised of weaving on the engine; of plans that were not run it says nothing."""
-    of: dict[str, dict[str, Tried]] = {}
-    for one in tried:
-        if one.seconds:
-            of.setdefault(one.workload, {})[one.way] = one
+    of: dict[str, dict[str, Attempt]] = {}
+    for attempt in attempts:
+        if attempt.seconds:
+            of.setdefault(attempt.workload, {})[attempt.way] = attempt
     targets: list[Target] = []
     mixed = of.get("alerts and reports", {})
     if {_WOVEN, _ONE, _NONE} <= mixed.keys():
@@ -173,32 +175,32 @@ def engine_targets(tried: list[Tried]) -> list[Target]:
         ratio = chosen.best / min(one.best for one in ways.values())
         targets.append(
             Target(
-                f"{workload}: chosen / best of all tried", "<= 1.1", f"{ratio:.2f}", ratio <= 1.1
+                f"{workload}: chosen / best of all attempts", "<= 1.1", f"{ratio:.2f}", ratio <= 1.1
             )
         )
     return targets
 
 
-def show_engine(tried: list[Tried], rows: int, console: Console) -> None:
-    """A row for each way."""
+def show_engine(attempts: list[Attempt], rows: int, console: Console) -> None:
+    """Print a table with a row for each workload and way."""
     table = Table(title=f"plans on the engine, {rows:,} rows", box=SIMPLE_HEAD)
     for column in ("workload", "way", "trees", "grids", "shards", "predicted", "seconds"):
         table.add_column(column, justify="left" if column in {"workload", "way"} else "right")
     last = ""
-    for one in tried:
+    for attempt in attempts:
         table.add_row(
-            one.workload if one.workload != last else "",
-            one.way,
-            str(one.trees),
-            str(one.grids),
-            f"{one.shards:,}" if one.seconds else "",
-            f"{one.predicted:.2f}",
-            f"{one.best:.2f}" if one.seconds else "not run",
+            attempt.workload if attempt.workload != last else "",
+            attempt.way,
+            str(attempt.trees),
+            str(attempt.grids),
+            f"{attempt.shards:,}" if attempt.seconds else "",
+            f"{attempt.predicted:.2f}",
+            f"{attempt.best:.2f}" if attempt.seconds else "not run",
         )
-        last = one.workload
+        last = attempt.workload
     console.print(table)
 
 
-def as_json(tried: list[Tried]) -> list[dict[str, object]]:
-    """Every number."""
-    return [asdict(one) for one in tried]
+def as_json(attempts: list[Attempt]) -> list[dict[str, object]]:
+    """All attempts as JSON."""
+    return [asdict(attempt) for attempt in attempts]

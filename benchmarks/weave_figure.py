@@ -11,7 +11,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.files import canvas
+from benchmarks.outputs import canvas
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 
-from benchmarks.memory import peak
+from benchmarks.peak_memory import peak_megabytes
 from benchmarks.targets import Target
 from benchmarks.weave_figure import Figure
 from gingham.algebra.edges import edge_rate, normalized
@@ -52,20 +52,20 @@ class Setting:
 
 
 EXPERIMENTS: dict[str, tuple[str, list[tuple[float, Setting]]]] = {
-    "002 Exp 1": (
+    "Shein Exp 1": (
         "queries",
         [(n, Setting(n, 1000, 0.002, 0.5, 10)) for n in (100, 550, 1000, 10_000, 1_000_000)],
     ),
-    "002 Exp 2": (
+    "Shein Exp 2": (
         "longest slide",
         [(s, Setting(1000, s, 1.0, 3, 100, prime=True)) for s in (100, 800, 2000, 10_000)],
     ),
-    "002 Exp 3": (
+    "Shein Exp 3": (
         "rate",
         [(r, Setting(1000, 100, r, 1, 1000)) for r in (100, 400, 900, 10_000, 1_000_000)],
     ),
-    "002 Exp 4": ("skew", [(z, Setting(50, 500, 0.1, z, 100)) for z in (0, 1, 2.25, 10, 100)]),
-    "002 Exp 5": (
+    "Shein Exp 4": ("skew", [(z, Setting(50, 500, 0.1, z, 100)) for z in (0, 1, 2.25, 10, 100)]),
+    "Shein Exp 5": (
         "overlap factor",
         [(o, Setting(1000, 600, 1.0, 3, o, prime=True)) for o in (100, 40, 10, 1)],
     ),
@@ -74,7 +74,7 @@ EXPERIMENTS: dict[str, tuple[str, list[tuple[float, Setting]]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What one plan took, or why there is none."""
+    """What planning took, and the cost of the plan; `gave_up` tells why there is none."""
 
     seconds: float
     operations: float
@@ -97,15 +97,15 @@ def scale_figures(*, quick: bool, step: Step) -> list[Figure]:
                 given_up = any(m.gave_up for _, m in found[line])
                 limit = 60.0 if edges is None else patience
                 if not given_up or edges is None:
-                    measured = _apart(_plan, (setting, edges, limit), 2 * limit + 30)
+                    measured = _in_a_process(_plan, (setting, edges, limit), 2 * limit + 30)
                     found[line].append((x, measured))
                     if measured.gave_up:
                         notes.append(f"{line} gives up at {across} {x:g}: {measured.gave_up}")
-        figures += _three(name, across, found, tuple(notes))
+        figures += _figures_of(name, across, found, tuple(notes))
     return figures
 
 
-def _three(
+def _figures_of(
     name: str,
     across: str,
     found: dict[str, list[tuple[float, Measured]]],
@@ -142,10 +142,10 @@ def _plan(setting: Setting, edges: str | None, limit: float) -> Measured:
                 different, rate=setting.rate, method="weave_share", edges=edges, budget=limit
             )
     except BudgetError as error:
-        return Measured(0, 0, peak(), 0, error.what)
+        return Measured(0, 0, peak_megabytes(), 0, error.what)
     gave_up = next((notice for notice in plan.notices if "out of time" in notice), "")
     seconds = time.perf_counter() - start
-    return Measured(seconds, plan.operations, peak(), plan.cost, gave_up)
+    return Measured(seconds, plan.operations, peak_megabytes(), plan.cost, gave_up)
 
 
 def _merged(windows: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -158,7 +158,9 @@ def _merged(windows: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     return [(range_, slide) for (_, slide), range_ in ranges.items()]
 
 
-def _apart(work: Callable[..., Measured], arguments: tuple[object, ...], limit: float) -> Measured:
+def _in_a_process(
+    work: Callable[..., Measured], arguments: tuple[object, ...], limit: float
+) -> Measured:
     """Do the work in a process of its own, and stop it after a while."""
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe(duplex=False)
@@ -190,20 +192,20 @@ def measure_targets(*, quick: bool, step: Step) -> list[Target]:
         fragments = Setting(1_000_000, 1000, 0.002, 0.5, 10, fragments=True)
         plans += [
             ("the same, with fragments", fragments, 10.0, 2048.0),
-            (f"{hard.queries:,} queries, {_sets(hard):,} edge sets", hard, 60.0, None),
+            (f"{hard.queries:,} queries, {_edge_sets(hard):,} edge sets", hard, 60.0, None),
         ]
     for what, setting, seconds, megabytes in plans:
         step(what)
-        found = _apart(_plan, (setting, None, 58.0), 600.0)
+        found = _in_a_process(_plan, (setting, None, 58.0), 600.0)
         met = found.seconds < seconds and (megabytes is None or found.megabytes < megabytes)
         wanted = f"< {seconds:g} s" + (f", < {megabytes:,.0f} MB" if megabytes else "")
         measured = f"{found.seconds:.1f} s, {found.megabytes:,.0f} MB {found.gave_up}"
         targets.append(Target(what, wanted, measured, met and not found.gave_up))
     step("adding one query")
-    return [*targets, _adding(1_000 if quick else 10_000)]
+    return [*targets, _target_of_adding(1_000 if quick else 10_000)]
 
 
-def _sets(setting: Setting) -> int:
+def _edge_sets(setting: Setting) -> int:
     return len({frozenset(window_classes(window)) for window in setting.windows()})
 
 
@@ -232,7 +234,7 @@ def _edge_rates() -> list[Target]:
     return targets
 
 
-def _adding(n: int) -> Target:
+def _target_of_adding(n: int) -> Target:
     setting = Setting(n + 20, 1000, 50.0, 0.5, 10, fragments=True)
     windows = setting.windows()
     plan = weave(windows[:n], rate=setting.rate, method="incremental")

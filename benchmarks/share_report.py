@@ -1,4 +1,4 @@
-"""What was measured, as tables, as a verdict on the targets, as JSON and as a plot."""
+"""The report of the benchmark `share`: tables, targets, JSON and a plot."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -10,9 +10,10 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.files import canvas
-from benchmarks.keys import KEYS, MOST_SENT, Footprint
+from benchmarks.driver_memory import KEYS, MOST_SENT, Footprint
 from benchmarks.operations import Operations
+from benchmarks.outputs import canvas
+from benchmarks.targets import NumericTarget
 from benchmarks.timing import Timing
 
 
@@ -110,20 +111,10 @@ class Report:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
-    """A promise about a ratio, and what became of it."""
-
-    what: str
-    wanted: str
-    measured: float | None
-    met: bool | None
-
-
-def targets(report: Report) -> list[Target]:
+def targets(report: Report) -> list[NumericTarget]:
     """The promises of the design, beside what was measured."""
 
-    def slower(kind: str, way: Way, least: float | None) -> Target:
+    def slower(kind: str, way: Way, least: float | None) -> NumericTarget:
         result = report.result(kind, 256)
         measured = result.ratio(way, Way.SHARED) if result else None
         return _target(f"{kind} 256: {way} / shared", measured, least=least)
@@ -138,7 +129,7 @@ def targets(report: Report) -> list[Target]:
         slower("C", Way.SPARK, 50),
         slower("C", Way.DUCK, 5),
         slower("C", Way.DUCK_WINDOWS, 5),
-        # No promise: whoever writes this by hand has planned the sharing already.
+        # No promise: to write this by hand is to plan the sharing already.
         slower("C", Way.DUCK_PANES, None),
         *(
             _target(f"C: shared 1024 / shared 16, in turns, {of}", growth.get(of), most=2)
@@ -160,14 +151,14 @@ def _growth(report: Report) -> float | None:
 
 def _target(
     what: str, measured: float | None, *, least: float | None = None, most: float | None = None
-) -> Target:
+) -> NumericTarget:
     wanted = f">= {least:g}" if least else f"<= {most:g}" if most else "no target"
     met = None
     if measured is not None and least:
         met = measured >= least
     elif measured is not None and most:
         met = measured <= most
-    return Target(what, wanted, measured, met)
+    return NumericTarget(what, wanted, measured, met)
 
 
 # A few of a workload's differences say what is wrong; JSON has them all.

@@ -13,7 +13,7 @@ import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from benchmarks.memory import peak
+from benchmarks.peak_memory import peak_megabytes
 
 KEYS = 1_000_000
 MOST_SENT = "32m"
@@ -21,7 +21,7 @@ MOST_SENT = "32m"
 
 @dataclass(frozen=True, slots=True)
 class Footprint:
-    """One run over so many rows, in megabytes and seconds."""
+    """What one run over so many rows took: megabytes in the driver, and seconds."""
 
     rows: int
     shards: int
@@ -33,7 +33,7 @@ class Footprint:
 def footprint(rows: int) -> Footprint:
     """Run the query in a new process."""
     # The command is this very interpreter and module.
-    command = [sys.executable, "-m", "benchmarks.keys", str(rows)]
+    command = [sys.executable, "-m", "benchmarks.driver_memory", str(rows)]
     done = subprocess.run(command, check=True, capture_output=True, text=True)  # noqa: S603
     return Footprint(**json.loads(done.stdout.splitlines()[-1]))
 
@@ -61,7 +61,7 @@ def _run(rows: int, folder: Path) -> Footprint:
         rows,
         answers.statistics.shards,
         spark.read.parquet(str(folder / "answers")).count(),
-        peak(),
+        peak_megabytes(),
         seconds,
     )
 

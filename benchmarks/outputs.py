@@ -1,4 +1,4 @@
-"""What a benchmark leaves behind: tables, every number, and a plot."""
+"""Where the results of a benchmark go: tables on the console, numbers and a plot in files."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ File = str | os.PathLike[str]
 _WIDTH = 140
 
 
-def printer() -> Console:
-    """Where tables are printed, all columns of them if that is a file."""
+def table_console() -> Console:
+    """A console for tables; wide enough for all their columns if the output is no terminal."""
     return Console() if sys.stdout.isatty() else Console(width=_WIDTH)
 
 
-def keep(
+def write_results(
     numbers: object,
     json_path: File | None,
     console: Console,
     draw: Callable[[Path], None] | None = None,
     plot_path: File | None = None,
 ) -> None:
-    """Write both where they are wanted, and say where."""
+    """Write the numbers as JSON and the plot, where a path is given, and print the paths."""
     if json_path:
         Path(json_path).write_text(json.dumps(numbers, indent=2), encoding="utf-8")
         console.print(f"every number: {json_path}")
@@ -38,7 +38,7 @@ def keep(
 
 def canvas(width: float, height: float) -> Any:
     """An empty figure, drawn without a screen."""
-    # Only those who plot need Matplotlib.
+    # Imported here: only plots need Matplotlib.
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 

@@ -1,11 +1,11 @@
-"""How much memory a process has had."""
+"""The peak of this process's memory."""
 
 import re
 import resource
 from pathlib import Path
 
 
-def peak() -> float:
+def peak_megabytes() -> float:
     """The most memory that this process ever had, in megabytes."""
     status = Path("/proc/self/status")
     if status.exists():
