@@ -19,7 +19,7 @@ from benchmarks.targets import Target
 from gingham.loom import Loom
 from gingham.optimizer.cost import Cost
 from gingham.plan.cells import Cells
-from gingham.session.choose_records import choose
+from gingham.session.choose_records import choose_records
 
 PARTITIONS = 8
 QUERIES, FEW_QUERIES, BASES = 200, 40, 24
@@ -54,7 +54,7 @@ def on_spark(spark: SparkSession, rows: int, *, quick: bool) -> Section:
             loom.alone(name).toArrow()  # to warm up
         found = _measure(spark, make.__name__, _ways(loom))
         reduced, seeing = shuffled(
-            spark, partial(choose, loom.plan(), source, Cost(), Cells(), fragments=True)
+            spark, partial(choose_records, loom.plan(), source, Cost(), Cells(), send_records=True)
         )
         assert reduced is not None
         source.unpersist()
@@ -143,7 +143,7 @@ def _ways(loom: Loom) -> dict[str, Sequence[Callable[[], Answers]]]:
     return {
         ALONE: [partial(alone, name) for name in loom.queries],
         "fragments": [lambda: named(loom.run())],
-        "records": [lambda: named(loom.run(fragments=True))],
+        "records": [lambda: named(loom.run(send_records=True))],
     }
 
 

@@ -11,13 +11,16 @@ from gingham.core.errors import (
 )
 from gingham.estimates.estimates import Estimates
 from gingham.estimates.estimator import Estimator
-from gingham.estimates.sketch_streams import RunningSketches
 from gingham.loom import Loom
+from gingham.sinks.answer import Answer
+from gingham.sinks.sink import Sink
 from gingham.spark.answers import Answers, Statistics
 from gingham.stream.progress import BatchProgress, QueryProgress, StreamProgress
 from gingham.stream.running import Running
+from gingham.stream.settings import StreamSettings
 
 __all__ = [
+    "Answer",
     "AnswerError",
     "Answers",
     "BatchProgress",
@@ -30,9 +33,10 @@ __all__ = [
     "QueryError",
     "QueryProgress",
     "Running",
-    "RunningSketches",
+    "Sink",
     "SinkError",
     "Statistics",
     "StreamProgress",
+    "StreamSettings",
     "WorkloadError",
 ]

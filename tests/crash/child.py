@@ -19,7 +19,6 @@ from pyspark.sql import SparkSession
 
 import gingham
 from gingham.checkpoint.files import Files
-from gingham.stream import loop
 from tests.replay import replayed
 
 QUERIES = {
@@ -59,7 +58,6 @@ def die() -> None:
 
 
 def main(folder: Path, *how: str) -> None:
-    loop.ENTRIES = 3  # snapshots often
     spark = (
         SparkSession.builder.master("local[2]")
         .config("spark.sql.session.timeZone", "UTC")
@@ -80,6 +78,7 @@ def main(folder: Path, *how: str) -> None:
         checkpoint=str(folder / "checkpoint"),
         sink=str(folder / "answers"),
         trigger={"processingTime": "0 seconds"},
+        settings=gingham.StreamSettings(snapshot_every=3),  # snapshots often
     )
     if not running.progress()["trades"].batches and LATER[0] not in weaver.queries:
 

@@ -50,7 +50,7 @@ def _packets(spark: SparkSession, cost: Cost) -> Loom:
 
 
 def test_five_counts_from_four_records(packets: Loom):
-    answers = packets.run(fragments=True)
+    answers = packets.run(send_records=True)
     found = [answers.arrow(name)["n"].to_pylist() for name in packets.queries]
     assert found == [[132], [56], [188], [140], [13]]
     assert answers.statistics.shards == 4
@@ -61,14 +61,14 @@ def test_a_window_without_rows_of_a_query_gives_no_row(packets: Loom):
     packets.add(
         f"SELECT count(*) AS n FROM packets WHERE nodns AND suspicious {WINDOW}", name="none"
     )
-    assert packets.run(fragments=True).arrow("none").num_rows == 0
+    assert packets.run(send_records=True).arrow("none").num_rows == 0
 
 
 @pytest.mark.parametrize(("cost", "records"), [(Cost(), False), (Cost(shard=1.0), True)])
 def test_auto_sends_records_where_shards_cost_much(
     spark: SparkSession, cost: Cost, *, records: bool
 ):
-    answers = _packets(spark, cost).run(fragments="auto")
+    answers = _packets(spark, cost).run(send_records="auto")
     assert bool(answers.statistics.fragments) == records
     assert answers.arrow("q3")["n"].to_pylist() == [188]
 
@@ -87,7 +87,7 @@ def test_what_cannot_be_subtracted_is_only_merged(spark: SparkSession):
             f"FROM s WHERE part IN ({listed}) {WINDOW}",
             name=name,
         )
-    answers = loom.run(fragments=True)
+    answers = loom.run(send_records=True)
     for name in parts:
         # As text, since NaN is not equal to itself.
         alone = loom.alone(name).toArrow().to_pylist()
@@ -113,7 +113,7 @@ def test_long_integers_and_decimals_stay_exact(spark: SparkSession):
             f"FROM s WHERE part IN ({listed}) {WINDOW}",
             name=name,
         )
-    answers = loom.run(fragments=True)
+    answers = loom.run(send_records=True)
     assert answers.statistics.shards == 3
     for name in loom.queries:
         assert answers.arrow(name).to_pylist() == loom.alone(name).toArrow().to_pylist()
@@ -128,7 +128,7 @@ def test_a_sum_that_overflows_takes_nobody_down(spark: SparkSession, *, fragment
     loom = Loom(spark).stream("s", rows, time="ts")
     loom.add(f"SELECT sum(d) AS d FROM s WHERE part IN (0, 1) {WINDOW}", name="both")
     loom.add(f"SELECT max(part) AS d FROM s {WINDOW}", name="other")
-    answers = loom.run(fragments=fragments)
+    answers = loom.run(send_records=fragments)
     assert answers.arrow("other")["d"].to_pylist() == [1]
     assert set(answers.failed()) == {"both"}
 
@@ -152,8 +152,8 @@ def test_a_sum_that_overflows_in_one_shard_is_no_smaller_sum(spark: SparkSession
 
 
 def test_a_wish_that_is_none_is_refused(packets: Loom):
-    with pytest.raises(FragmentError, match="fragments='yes'"):
-        packets.run(fragments="yes")  # pyright: ignore[reportArgumentType]
+    with pytest.raises(FragmentError, match="send_records='yes'"):
+        packets.run(send_records="yes")  # pyright: ignore[reportArgumentType]
 
 
 Rows = list[dict[str, object]]
@@ -204,7 +204,7 @@ def _streamed(spark: SparkSession, folder: Path, *, fragments: bool) -> tuple[di
                 loom.add(_listed(name), name=f"{name} again", backfill=True)
 
     running = loom.start(
-        checkpoint=str(folder / f"c{fragments}"), sink="memory", fragments=fragments
+        checkpoint=str(folder / f"c{fragments}"), sink="memory", fold_cells=fragments
     )
     running.listen(change)
     running.process_all_available()

@@ -68,7 +68,7 @@ def _add(loom: Loom, selected: str) -> None:
 
 
 def _compare(loom: Loom) -> None:
-    runs = [loom.run(fragments=fragments) for fragments in (False, True)]
+    runs = [loom.run(send_records=records) for records in (False, True)]
     for name in loom.queries:
         alone = loom.alone(name)
         expected = _text(alone.toArrow())

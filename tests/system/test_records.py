@@ -1,20 +1,18 @@
 """With fragments reduced to records, answers are still those of each query alone."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import DataFrame, SparkSession
 
 from gingham import Loom
 from gingham.core.arrays import Ints
-from gingham.optimizer import optimize
 from gingham.optimizer.cost import Cost
-from gingham.plan.bound import BoundQuery
-from gingham.plan.forest import Forest, Plan
-from gingham.plan.load import Load
+from gingham.plan.forest import Forest
+from gingham.session.batch import BatchSession
+from gingham.session.choose_records import OccupiedCells
 from gingham.spark.send_records import met
 from tests.oracle.compare import assert_same
 from tests.strategies.cases import Case, cases, register_functions
@@ -38,7 +36,7 @@ def test_records_equal_the_reference_where_sql_surprises(spark: SparkSession):
 @settings(max_examples=6, suppress_health_check=_FIXTURES)
 @given(case=cases(max_queries=5), data=st.data())
 def test_fragments_that_were_not_met_are_sent_as_they_are(
-    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, case: Case, data: st.DataObject
+    spark: SparkSession, case: Case, data: st.DataObject
 ):
     seed = data.draw(st.integers(0, 1_000), label="seed")
     of = {f"q{i}": data.draw(st.integers(0, 2), label="tree") for i in range(5)}
@@ -48,29 +46,26 @@ def test_fragments_that_were_not_met_are_sent_as_they_are(
         cells = met(enriched, forest, folds)
         return cells[np.random.default_rng(seed).random(len(cells)) < 0.5]
 
-    def planted(
-        stream: str,
-        queries: Sequence[BoundQuery],
-        cost: Cost,
-        load: Load,
-        trees: Mapping[str, int] | None,
-    ) -> Plan:
-        assert trees is None
-        return optimize(stream, queries, cost, load, trees={q.name: of[q.name] for q in queries})
-
-    monkeypatch.setattr("gingham.session.choose_records.met", overlooked)
-    monkeypatch.setattr("gingham.loom.optimize", planted)
-    _check(spark, case, most)
+    _check(spark, case, most, of, overlooked)
 
 
-def _check(spark: SparkSession, case: Case, most: int = 1_000_000) -> None:
+def _check(
+    spark: SparkSession,
+    case: Case,
+    most: int = 1_000_000,
+    trees: dict[str, int] | None = None,
+    occupied: OccupiedCells = met,
+) -> None:
     register_functions(spark)
     loom = Loom(spark).stream(STREAM, case.dataframe(spark), time=TIME)
     for name, (_, key) in case.tables.items():
         loom.table(name, case.table_dataframe(spark, name), key=key)
     for number, query in enumerate(case.queries):
         loom.add(query, name=f"q{number}")
-    answers = loom.run(fragments=True, most_on_driver=most)
+    if trees is not None:
+        trees = {name: trees[name] for name in loom.queries}
+    loom._batch = BatchSession(spark, loom._sources, Cost(), occupied)
+    answers = loom.run(send_records=True, most_on_driver=most, trees=trees)
     for name, query in zip(loom.queries, case.queries, strict=True):
         assert_same(case.expected(query), answers.arrow(name).to_pylist(), query=query)
     answers.release()

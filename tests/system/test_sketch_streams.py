@@ -16,10 +16,10 @@ from gingham import (
     Estimator,
     Loom,
     QueryError,
-    RunningSketches,
+    Running,
+    StreamSettings,
 )
 from gingham.checkpoint.files import Files
-from gingham.estimates import sketch_loop
 from gingham.estimates.planning.drop_queries import drop_queries
 from gingham.estimates.planning.sketch_table import SketchTable
 from tests.replay import random_trades, replayed, write_batches
@@ -85,11 +85,11 @@ def _read(folder: Path, name: str) -> list[dict]:
 
 
 def test_a_stream_estimates_what_the_batch_run_estimates(
-    spark: SparkSession, tmp_path: Path, batches, monkeypatch
+    spark: SparkSession, tmp_path: Path, batches
 ):
-    monkeypatch.setattr(sketch_loop, "ENTRIES", 5)  # snapshots often
     sketches = _streaming(spark, tmp_path)
-    running = sketches.start(checkpoint=str(tmp_path / "state"), sink="memory")
+    often = StreamSettings(snapshot_every=5)
+    running = sketches.start(checkpoint=str(tmp_path / "state"), sink="memory", settings=often)
     running.process_all_available()
     running.stop()
     assert not running.failed()
@@ -125,19 +125,19 @@ def _dying(kind: str, nth: int) -> Generator[None]:
 
 @pytest.mark.parametrize(
     ("kind", "nth"),
-    [("epochs", 1), ("log", 3), ("answered", 4), ("snapshot", 1), ("pairs", 1)],
+    [("epochs", 1), ("log", 3), ("done", 4), ("snapshot", 1), ("pairs", 1)],
 )
 def test_whatever_dies_each_window_is_answered_once(
-    spark: SparkSession, tmp_path: Path, batches, monkeypatch, kind: str, nth: int
+    spark: SparkSession, tmp_path: Path, batches, kind: str, nth: int
 ):
-    monkeypatch.setattr(sketch_loop, "ENTRIES", 4)
+    often = StreamSettings(snapshot_every=4)
     state, sink = str(tmp_path / "state"), str(tmp_path / "answers")
     with _dying(kind, nth):
-        running = _streaming(spark, tmp_path).start(checkpoint=state, sink=sink)
+        running = _streaming(spark, tmp_path).start(checkpoint=state, sink=sink, settings=often)
         with pytest.raises(Exception):  # noqa: B017, PT011  (whatever Spark makes of it)
             running.process_all_available()
         running.stop()
-    running = _streaming(spark, tmp_path).start(checkpoint=state, sink=sink)
+    running = _streaming(spark, tmp_path).start(checkpoint=state, sink=sink, settings=often)
     running.process_all_available()
     running.stop()
     for name in QUERIES:
@@ -185,7 +185,7 @@ def _write_more(folder: Path, batches: dict[str, list[pa.Table]], count: int) ->
 def test_a_new_query_goes_on_with_the_sketches_of_others_after_a_restart(
     spark: SparkSession, tmp_path: Path, batches
 ):
-    def start(sketches: Estimator) -> RunningSketches:
+    def start(sketches: Estimator) -> Running:
         return sketches.start(checkpoint=str(tmp_path / "state"), sink=str(tmp_path / "answers"))
 
     sketches = _streaming(spark, tmp_path)

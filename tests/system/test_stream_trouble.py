@@ -13,11 +13,11 @@ from pyspark.sql import DataFrame, SparkSession
 
 import gingham
 from gingham.checkpoint.folder import Checkpoint
-from gingham.sinks import delivery
 from tests.replay import SCHEMA, replayed, write_batches
 
 START = datetime(2024, 1, 1, tzinfo=UTC)
 COUNT = "SELECT count(*) AS n FROM trades GROUP BY window(ts, '10 seconds')"
+IMPATIENT = gingham.StreamSettings(sink_patience=0.1)
 AVAILABLE = {"availableNow": True}
 
 
@@ -139,10 +139,7 @@ def test_a_quiet_stream_follows_the_clock_if_told_to(stream: Stream):
     assert answers(running) == [(10, 3)]
 
 
-def test_a_sink_that_fails_for_one_query_does_not_stall_the_others(
-    stream: Stream, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setattr(delivery, "PATIENCE", 0.1)
+def test_a_sink_that_fails_for_one_query_does_not_stall_the_others(stream: Stream):
     got: list[tuple[str, int]] = []
     broken = True
 
@@ -153,7 +150,7 @@ def test_a_sink_that_fails_for_one_query_does_not_stall_the_others(
         assert number >= 0
 
     stream.write(batch(1, 2), batch(16), batch(30))
-    running = stream.run(stream.loom(bad=COUNT, good=COUNT), sink)
+    running = stream.run(stream.loom(bad=COUNT, good=COUNT), sink, settings=IMPATIENT)
     assert got == [("good", 2), ("good", 1)]
     bad = running.progress()["trades"].queries["bad"]
     assert bad.waiting == 2
@@ -229,7 +226,7 @@ def _foreign(folder: Path) -> None:
 
 def _older(folder: Path) -> None:
     about = folder / "checkpoint/gingham.json"
-    about.write_bytes(about.read_bytes().replace(b"gingham 2\n", b"gingham 1\n"))
+    about.write_bytes(about.read_bytes().replace(b"gingham 3\n", b"gingham 2\n"))
 
 
 @pytest.mark.parametrize(

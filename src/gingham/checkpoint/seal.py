@@ -11,7 +11,10 @@ import pyarrow as pa
 from gingham.checkpoint.files import Files
 from gingham.core.errors import CheckpointError
 
-_MAGIC = b"gingham 2\n"  # another number when files of a checkpoint change their meaning
+# The number grows whenever files of a checkpoint change their meaning: others are refused.
+VERSION = 3
+_NAME = b"gingham "
+_MAGIC = _NAME + b"%d\n" % VERSION
 _META = b"gingham"
 
 
@@ -25,7 +28,7 @@ def read_sealed(files: Files, name: str) -> bytes:
     content = files.read(name)
     head, payload = content[: len(_MAGIC) + 9], content[len(_MAGIC) + 9 :]
     if not head.startswith(_MAGIC):
-        raise _damaged(files, name, "it was not written by Gingham, or by another version of it")
+        raise _damaged(files, name, _origin(content))
     if head[len(_MAGIC) :] != b"%08x\n" % zlib.crc32(payload):
         raise _damaged(files, name, "its checksum does not fit: it is damaged or cut short")
     return payload
@@ -55,6 +58,17 @@ def read_table(files: Files, name: str) -> tuple[pa.Table, dict[str, Any]]:
     table = pa.ipc.open_stream(read_sealed(files, name)).read_all()
     about = json.loads((table.schema.metadata or {})[_META])
     return table.replace_schema_metadata(None), about
+
+
+def _origin(content: bytes) -> str:
+    """Say where a file comes from that does not start as ours do."""
+    version = content.removeprefix(_NAME).partition(b"\n")[0]
+    if content.startswith(_NAME) and version.isdigit():
+        return (
+            f"its format is {int(version)} and this version of Gingham reads {VERSION}: it was not "
+            "written by Gingham, or by another version of it"
+        )
+    return "it was not written by Gingham, or by another version of it"
 
 
 def _damaged(files: Files, name: str, why: str) -> CheckpointError:

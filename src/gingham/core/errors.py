@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 
 class GinghamError(Exception):
@@ -94,6 +94,26 @@ class WorkloadError(GinghamError):
 
 class BudgetError(GinghamError):
     """Something that needs more time or memory than it may take."""
+
+
+def refuse_renamed(function: str, given: Mapping[str, object], **names: str) -> None:
+    """Refuse options that a function had under other names.
+
+    >>> refuse_renamed("loom.run", {"fragments": True}, fragments="send_records")
+    Traceback (most recent call last):
+    ...
+    gingham.core.errors.GinghamError: fragments=True is no option of loom.run
+      why:     it has another name there, because it meant something else elsewhere
+      instead: send_records=True
+    """
+    for old, value in given.items():
+        if old not in names:
+            raise TypeError(f"{function}() got an unexpected keyword argument {old!r}")
+        raise GinghamError(
+            f"{old}={value!r} is no option of {function}",
+            "it has another name there, because it meant something else elsewhere",
+            f"{names[old]}={value!r}",
+        )
 
 
 def at(sql: str, position: int) -> str:

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from gingham.core.errors import CatalogError, GinghamError, QueryError
+from gingham.core.errors import AnswerError, CatalogError, GinghamError, QueryError
 from gingham.core.names import unused_name
 from gingham.core.stopwatch import Stopwatch
 from gingham.estimates.algebra.allocation import Metric
@@ -19,10 +19,14 @@ from gingham.estimates.planning.explain_sketches import explain_sketches
 from gingham.estimates.planning.sketch_plan import SketchPlan
 from gingham.estimates.planning.sketch_table import SketchTable
 from gingham.estimates.sketch_session import SketchSession
-from gingham.estimates.sketch_streams import RunningSketches, refuse_without_window, start_sketches
+from gingham.estimates.start_estimates import refuse_without_window, start_estimates
+from gingham.session.fragile import fragile, go_on_without
 from gingham.session.sources import RelationSource
-from gingham.sinks.sinks import Sink, SinkFunction, sink_for
-from gingham.spark.failures import SPARK_ERRORS, failed_job
+from gingham.sinks.named import sink_for
+from gingham.sinks.sink import Sink, SinkFunction
+from gingham.stream.running import Running
+from gingham.stream.settings import StreamSettings
+from gingham.stream.start import Start
 
 
 class Estimator:
@@ -46,7 +50,7 @@ class Estimator:
         self._session = SketchSession(spark, self._sources, budget, metric, seed, confidence)
         self._queries: dict[str, BoundJoin] = {}
         self._weights: dict[str, float] = {}
-        self._running: RunningSketches | None = None
+        self._running: Running | None = None
 
     @property
     def queries(self) -> tuple[str, ...]:
@@ -114,37 +118,43 @@ class Estimator:
         checkpoint: str,
         sink: str | SinkFunction | Sink,
         trigger: Mapping[str, object] | None = None,
-    ) -> RunningSketches:
+        settings: StreamSettings | None = None,
+    ) -> Running:
         """Estimate every query over streaming DataFrames, each read once.
 
         A window is answered once, when the watermarks of all streams that its query joins have
         passed its end. Queries may be added and removed meanwhile. A new one answers the windows
         that are open, if the sketches that others keep serve it, otherwise those that start after
         what was seen; from then on memory is divided anew, by what the last windows show of how
-        hard each query is. `checkpoint`, `sink` and `trigger` are those of
+        hard each query is. `checkpoint`, `sink`, `trigger` and `settings` are those of
         `loom.start`; from a checkpoint the queries of that time go on if they are added again.
         """
         target = sink_for(sink, self._session.spark)
-        self._running = start_sketches(
+        start = Start(target, trigger, listeners=[], settings=settings or StreamSettings())
+        self._running = start_estimates(
             self._session,
             lambda: tuple(self._queries.values()),
             self._weights,
             checkpoint,
-            target,
-            trigger or {"processingTime": "0 seconds"},
+            start,
         )
         return self._running
 
     def _run(self, plan: SketchPlan) -> Estimates:
+        def run_without(_: object, why: AnswerError) -> Estimates:
+            healthy = [query for query in plan.queries if not query.fragile]
+            found = Estimates(self._session.spark, {}, {})
+            if healthy:
+                found = self._run(self._session.plan(healthy, self._weights))
+            tables = {query.name: found.tables.get(query.name, why) for query in plan.queries}
+            return replace(found, tables=tables)
+
+        return go_on_without(fragile(plan.queries), lambda: self._run_shared(plan), run_without)
+
+    def _run_shared(self, plan: SketchPlan) -> Estimates:
         session, watch = self._session, Stopwatch()
         rows = {one.relation: session.source(one.relation).rows for one in plan.passes}
-        try:
-            sketches = SketchTable(session.sketch(plan, rows), plan.sharing)
-        except SPARK_ERRORS as error:
-            if not any(query.fragile for query in plan.queries):
-                raise failed_job(error) from error
-            # One of these raised, and all others would have gone down with it.
-            return self._without_fragile(plan, failed_job(error))
+        sketches = SketchTable(session.sketch(plan, rows), plan.sharing)
         watch.lap("sketches")
         tables: dict[str, pa.Table | GinghamError] = {}
         for query in plan.queries:
@@ -159,14 +169,6 @@ class Estimator:
                 self._weights[query.name] = found.weight
         watch.lap("estimates")
         return Estimates(session.spark, tables, watch.laps)
-
-    def _without_fragile(self, plan: SketchPlan, error: GinghamError) -> Estimates:
-        sturdy = [query for query in plan.queries if not query.fragile]
-        found = Estimates(self._session.spark, {}, {})
-        if sturdy:
-            found = self._run(self._session.plan(sturdy, self._weights))
-        tables = {query.name: found.tables.get(query.name, error) for query in plan.queries}
-        return replace(found, tables=tables)
 
     def _sources(self) -> dict[str, RelationSource]:
         return {**self._registered(), **self._own}

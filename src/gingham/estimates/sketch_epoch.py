@@ -14,7 +14,24 @@ from gingham.estimates.planning.drop_queries import drop_queries
 from gingham.estimates.planning.share_sketches import adopt_query
 from gingham.estimates.planning.sketch_plan import SketchPlan
 from gingham.estimates.planning.sketch_table import SketchTable
-from gingham.estimates.sketch_log import StoredEpoch
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSketchEpoch:
+    """What an epoch was planned from, as the log keeps it.
+
+    `since` is where its first windows may start. `adopted` are queries that came later and read
+    its sketches: their text, and where the first of their windows may end. `raised` are queries
+    that it went on without, and why.
+    """
+
+    number: int
+    since: int
+    queries: Mapping[str, str]
+    weights: Mapping[str, float]
+    fingerprint: str
+    adopted: Mapping[str, tuple[str, int]]
+    raised: Mapping[str, tuple[str, str, str]]
 
 
 @dataclass
@@ -34,13 +51,20 @@ class SketchEpoch:
     raised: dict[str, GinghamError] = field(default_factory=dict[str, GinghamError])
 
     @property
-    def stored(self) -> StoredEpoch:
+    def stored(self) -> StoredSketchEpoch:
+        """The epoch as the log keeps it."""
         sharing = self.plan.sharing
         texts = {query.name: query.query.text for query in self.plan.queries}
         adopted = {name: (texts.pop(name), after) for name, after in self.adopted.items()}
         raised = {name: (e.what, e.why, e.instead) for name, e in self.raised.items()}
-        return StoredEpoch(
-            self.number, self.since, texts, sharing.weights, sharing.fingerprint, adopted, raised
+        return StoredSketchEpoch(
+            number=self.number,
+            since=self.since,
+            queries=texts,
+            weights=sharing.weights,
+            fingerprint=sharing.fingerprint,
+            adopted=adopted,
+            raised=raised,
         )
 
     @property

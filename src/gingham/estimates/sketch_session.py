@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 
+from gingham.core.time import NEVER
 from gingham.estimates.algebra.allocation import Metric
 from gingham.estimates.planning.bound_join import BoundJoin
 from gingham.estimates.planning.estimate_query import QueryEstimates, WindowStarts, estimate_query
@@ -20,13 +20,23 @@ from gingham.estimates.planning.sketch_table import SketchTable
 from gingham.estimates.spark.check_join import check_join
 from gingham.estimates.spark.sketch_pass import SketchPasses
 from gingham.plan.slices import Slices, sliced
-from gingham.session.safe_expressions import safely
+from gingham.session.safe_expressions import safe_rewriter
 from gingham.session.sources import RelationSource
 from gingham.spark.check import MakeSafe
 from gingham.spark.event_time import first_instant, micros
 from gingham.spark.session import is_ansi
 from gingham.spark.types import Types, column_types
 from gingham.sql.safe import calls_user_function
+
+
+@dataclass(frozen=True, slots=True)
+class RowCounts:
+    """What was counted of the rows of a batch."""
+
+    rows: int  # with an event time
+    late: int  # before the watermark
+    timeless: int
+    latest: int  # the latest event time; NEVER if there is none
 
 
 def relation_of(source: RelationSource) -> Relation:
@@ -60,7 +70,7 @@ class SketchSession:
         for alias, relation in query.relations.items():
             key = relation.lower()
             types[alias] = self._types.setdefault(key, Types(sources[key].rows))
-            make_safe[alias] = safely(catalog[key].columns, ansi=is_ansi(self.spark))
+            make_safe[alias] = safe_rewriter(catalog[key].columns, ansi=is_ansi(self.spark))
         bound = check_join(query, types, make_safe)
         read = [selection.sql for selection in query.selections.values()]
         read += [*query.measures.values(), *(sql for _, a, _, b in query.joins for sql in (a, b))]
@@ -77,11 +87,23 @@ class SketchSession:
             seed=self.seed,
         )
 
-    def latest(self, stream: str, rows: DataFrame) -> int | None:
-        """The latest event time of some rows of a stream, in microseconds."""
+    def look(self, stream: str, rows: DataFrame, watermark: int) -> RowCounts:
+        """Count the rows of a batch of a stream, in one job."""
         time = self.source(stream).time
         assert time is not None  # it is a stream
-        return rows.select(F.max(F.expr(micros(rows, time)))).collect()[0][0]
+        instant = micros(rows, time)
+        timed, every, late, latest = rows.selectExpr(
+            f"count({instant})",
+            "count(1)",
+            f"count_if({instant} < {watermark}L)",
+            f"max({instant})",
+        ).collect()[0]
+        return RowCounts(
+            rows=timed,
+            late=late,
+            timeless=every - timed,
+            latest=NEVER if latest is None else latest,
+        )
 
     def sketch(self, plan: SketchPlan, rows: Mapping[str, DataFrame]) -> pa.Table:
         """The sketches of some relations, from these rows of them."""

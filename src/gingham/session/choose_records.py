@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Literal
 
 from pyspark.sql import DataFrame
@@ -14,35 +15,42 @@ from gingham.optimizer.cost import Cost
 from gingham.optimizer.decompose import reduce_forest
 from gingham.plan.cells import Cells
 from gingham.plan.fold import fold
-from gingham.plan.forest import Plan
+from gingham.plan.forest import Forest, Plan
 from gingham.plan.load import expected_places
 from gingham.plan.records import Reduced
 from gingham.spark.send_records import met
 
-Fragments = bool | Literal["auto"]
+SendRecords = bool | Literal["auto"]
+# Which cells rows fall into: f(rows, forest, folds).
+OccupiedCells = Callable[[DataFrame, Forest, Mapping[int, Ints]], Ints]
 
 # A job of its own has its price, however few rows it looks at.
 _JOB = 0.3
 
 
-def choose(
-    plan: Plan, enriched: DataFrame, cost: Cost, cells: Cells, fragments: Fragments
+def choose_records(
+    plan: Plan,
+    enriched: DataFrame,
+    cost: Cost,
+    cells: Cells,
+    send_records: SendRecords,
+    occupied_cells: OccupiedCells = met,
 ) -> Reduced | None:
     """Records for the fragments of a plan: if wanted, or if that is expected to save something.
 
     Which fragments there are is seen in a pass over the columns that conditions look at.
     """
-    if fragments not in (True, False, "auto"):
+    if send_records not in (True, False, "auto"):
         raise FragmentError(
-            f"fragments={fragments!r}",
+            f"send_records={send_records!r}",
             "fragments are reduced to records, are not, or that is decided by cost",
             'True, False or "auto"',
         )
-    if fragments is False or (fragments == "auto" and not _promising(plan, cost)):
+    if send_records is False or (send_records == "auto" and not _promising(plan, cost)):
         return None
-    seen = met(enriched, plan.forest, fold(plan.forest, cells))
+    seen = occupied_cells(enriched, plan.forest, fold(plan.forest, cells))
     reduced = reduce_forest(plan.forest, seen, cells)
-    if fragments == "auto" and not _cheaper(plan, reduced, seen, cost):
+    if send_records == "auto" and not _cheaper(plan, reduced, seen, cost):
         return None
     return reduced
 

@@ -1,4 +1,4 @@
-"""What must be known of the rows before queries are woven."""
+"""What the optimizer must know of the rows: how many there are, and how they spread."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gingham.spark.enrich import Lookups
 from gingham.spark.failures import SPARK_ERRORS
 
 
-def weighed(
+def measure_load(
     stream: str,
     queries: Sequence[BoundQuery],
     rows: DataFrame,
@@ -26,9 +26,9 @@ def weighed(
     cost: Cost,
     count: Callable[[], Load],
 ) -> Load:
-    """How many rows there are, and how a sample spreads if there is more than one way to weave.
+    """Count the rows, and see how a sample spreads if there is more than one way to weave.
 
-    Nothing is known of rows that raise here: they raise in the run as well, which deals with it.
+    `count` counts them. If Spark raises here nothing is known: the run raises as well, and copes.
     """
     try:
         load = count()
@@ -44,5 +44,5 @@ def weighed(
 
 
 def have_different_edges(queries: Sequence[BoundQuery]) -> bool:
-    """Whether there is anything to weave."""
+    """Whether the windows of some queries differ, so that there is anything to weave."""
     return len({query.window.classes for query in queries}) > 1

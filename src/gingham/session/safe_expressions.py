@@ -1,4 +1,4 @@
-"""What `sql` can rewrite so that it does not raise, as `spark` asks for it."""
+"""Expressions that do not raise in the middle of a shared job: `sql` rewrites, `spark` asks."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from gingham.spark.check import MakeSafe, Unsafe
 from gingham.sql.safe import CannotBeMadeSafe, safe
 
 
-def safely(columns: Mapping[str, str], *, ansi: bool) -> MakeSafe:
-    """Expressions over columns of these types, and when they would have raised."""
+def safe_rewriter(columns: Mapping[str, str], *, ansi: bool) -> MakeSafe:
+    """Give a function from an expression to one that never raises, and when it would have."""
 
     def make_safe(expression: str) -> tuple[str, str | None]:
         try:

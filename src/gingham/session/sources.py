@@ -14,7 +14,7 @@ from gingham.logical.catalog import Catalog, Stream, Table
 from gingham.logical.query import Query
 from gingham.plan.bound import BoundQuery
 from gingham.plan.load import Load
-from gingham.session.safe_expressions import safely
+from gingham.session.safe_expressions import safe_rewriter
 from gingham.spark.analyze import rows_and_span
 from gingham.spark.check import check
 from gingham.spark.enrich import Lookup, Lookups
@@ -115,7 +115,7 @@ class Sources:
         catalog = Catalog({key: s.info for key, s in self.streams.items()}, self._tables)
         query, types = parse(sql, name, catalog)
         time = self.stream(query.stream).info.time
-        make_safe = safely(types, ansi=ansi)
+        make_safe = safe_rewriter(types, ansi=ansi)
         bound = check(query, self._types_for(query), time, make_safe, ansi=ansi)
         read = (query.where_sql, *query.keys, *(a.sql for a in query.aggregates))
         return replace(bound, fragile=bound.fragile or any(map(calls_user_function, read)))

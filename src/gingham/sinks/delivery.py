@@ -1,7 +1,7 @@
-"""Answers to sinks: tried, tried again, and kept for later if a sink fails.
+"""Answers to sinks: tried, tried again, and saved for later if a sink fails.
 
-A sink that fails for one query holds up the others for `PATIENCE` seconds a batch at most. Its
-answers are kept in the checkpoint, and every later batch tries to deliver them, in order.
+A sink that fails for one query holds up the others for `patience` seconds a batch at most. Its
+answers are saved in the checkpoint, and every later batch tries to deliver them, in order.
 """
 
 from __future__ import annotations
@@ -9,31 +9,29 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 
-import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from gingham.checkpoint.files import Files
 from gingham.checkpoint.registry import file_name, name_of
-from gingham.checkpoint.seal import read_table, write_table
-from gingham.sinks.answer import Answer, FarAnswer
-from gingham.sinks.sinks import Sink
+from gingham.sinks.answer import Answer, StoredAnswer, load_answer
+from gingham.sinks.sink import Sink
 
 PATIENCE = 2.0  # seconds for all repeated attempts of one batch
 _FIRST_PAUSE = 0.05
-_FOLDER = "folder"  # where the rows of a far answer are
 
 
 class Delivery:
     """Delivers every answer once, or often enough that it counts once."""
 
-    def __init__(self, sink: Sink, files: Files) -> None:
+    def __init__(self, sink: Sink, files: Files, patience: float = PATIENCE) -> None:
         self._sink = sink
-        self._files = files.within("pending")
+        self._patience = patience
+        self._saved = files.within("pending")
         self._folders = files.within("answers")
-        self._waiting: dict[str, list[int]] = {}
-        for found in self._files.names():
-            name, number = name_of(found.rpartition(".")[0]), int(found.rpartition(".")[2])
-            self._waiting.setdefault(name, []).append(number)
+        self._waiting: dict[str, list[int]] = {}  # numbers of saved answers, by query
+        for file in self._saved.names():
+            query, _, number = file.rpartition(".")
+            self._waiting.setdefault(name_of(query), []).append(int(number))
         for numbers in self._waiting.values():
             numbers.sort()
 
@@ -43,38 +41,36 @@ class Delivery:
         return {name: len(numbers) for name, numbers in self._waiting.items()}
 
     def deliver(self, answers: Mapping[str, Answer], number: int) -> dict[str, Exception]:
-        """Deliver what waits and what is new; what failed waits on, and the reason is given."""
-        until = time.monotonic() + PATIENCE
+        """Deliver saved answers, then new ones; failed deliveries are saved and returned."""
+        until = time.monotonic() + self._patience
         failed: dict[str, Exception] = {}
         for name in tuple(self._waiting):
             if (error := self._deliver_waiting(name)) is not None:
                 failed[name] = error
         for name, answer in answers.items():
             error = failed.get(name) or self._try(name, answer, number, until)
-            if error is not None:
+            if error is None:
+                answer.discard()
+            else:
                 failed[name] = error
-                self._keep(name, answer, number)
-            elif isinstance(answer, FarAnswer):
-                answer.delete()
+                self._save(name, answer, number)
         return failed
 
-    def compute(self, number: int, name: str, answer: DataFrame) -> FarAnswer:
-        """Write an answer that is too large for the driver, for `deliver` to take."""
-        return FarAnswer.written(self._folders, f"{file_name(name)}.{number}", answer)
+    def store(self, number: int, name: str, answer: DataFrame) -> StoredAnswer:
+        """Let executors write an answer that is too large for the driver, for `deliver` to take."""
+        return StoredAnswer.written(self._folders, _file(name, number), answer)
 
     def forget(self, name: str) -> None:
-        """A query was removed: what waits for its sink is dropped."""
+        """Drop the saved answers of a query that was removed."""
         for number in self._waiting.pop(name, []):
-            self._drop(name, number, self._kept(name, number))
+            self._drop(name, number, self._load(name, number))
 
-    def _kept(self, name: str, number: int) -> Answer:
-        table, about = read_table(self._files, _file(name, number))
-        return FarAnswer(self._folders, about[_FOLDER]) if _FOLDER in about else table
+    def _load(self, name: str, number: int) -> Answer:
+        return load_answer(self._saved, _file(name, number), self._folders)
 
     def _drop(self, name: str, number: int, answer: Answer) -> None:
-        self._files.delete(_file(name, number))
-        if isinstance(answer, FarAnswer):
-            answer.delete()
+        self._saved.delete(_file(name, number))
+        answer.discard()
 
     def _try(self, name: str, answer: Answer, number: int, until: float) -> Exception | None:
         pause = _FIRST_PAUSE
@@ -92,19 +88,15 @@ class Delivery:
     def _deliver_waiting(self, name: str) -> Exception | None:
         numbers = self._waiting[name]
         while numbers:
-            answer = self._kept(name, numbers[0])
+            answer = self._load(name, numbers[0])
             if (error := self._try(name, answer, numbers[0], until=0)) is not None:
                 return error
             self._drop(name, numbers.pop(0), answer)
         del self._waiting[name]
         return None
 
-    def _keep(self, name: str, answer: Answer, number: int) -> None:
-        if isinstance(answer, FarAnswer):
-            # Its folder is in the checkpoint already.
-            write_table(self._files, _file(name, number), pa.table({}), {_FOLDER: answer.folder})
-        else:
-            write_table(self._files, _file(name, number), answer, {})
+    def _save(self, name: str, answer: Answer, number: int) -> None:
+        answer.save(self._saved, _file(name, number))
         numbers = self._waiting.setdefault(name, [])
         if number not in numbers:
             numbers.append(number)

@@ -38,13 +38,13 @@ class Batch:
     late: int
     timeless: int  # rows without a time, which are in no window
     latest: int
-    cells: np.ndarray  # rows in each cell
-    far: DataFrame | None = None  # shards that stay with the executors
-    kept: DataFrame | None = None  # what executors keep until the far shards are written
+    rows_in_cells: Ints  # of all grids, one after the other
+    on_executors: DataFrame | None = None  # shards that stay there
+    cached: DataFrame | None = None  # what executors hold until those shards are written
 
 
 class TooManyShardsError(Exception):
-    """The driver cannot hold the shards of a batch unless these grids are far."""
+    """The driver cannot hold the shards of a batch unless these grids move to the executors."""
 
     def __init__(self, grids: Collection[Grid]) -> None:
         self.grids = grids
@@ -56,19 +56,19 @@ def collect(
     lookups: Lookups,
     time: str,
     watermark: int,
-    near: tuple[int, int | None] | None,
+    expected_time: tuple[int, int | None] | None,
     *,
     few: bool,
-    far: frozenset[int],
+    on_executors: frozenset[int],
     most: int,
     folds: Mapping[int, Ints] | None = None,
 ) -> Batch:
     """Code and group the rows of a batch.
 
-    `near` is an instant near which they are expected, and how near, as far as that is known.
+    `expected_time` is an instant near which rows are expected, and how near, if that is known.
 
-    The shards of far grids stay where they are. If the others have more than `most`, an error
-    tells which of them must be far, too. `folds` are those of `shards`.
+    The shards of the grids in `on_executors` stay where they are. If the others have more than
+    `most` shards, an error tells which of them must move there, too. `folds` are those of `shards`.
     """
     watched = {
         names.ROWS: "count(1)",
@@ -78,12 +78,12 @@ def collect(
     if plan is None:
         return _only_counted(df, time, watched)
     forest = plan.forest
-    slices = sliced(forest.trees, lambda: near or (first_instant(df, time), None))
+    slices = sliced(forest.trees, lambda: expected_time or (first_instant(df, time), None))
     enriched = lookups.enrich(df, plan.joins, plan.columns, few=few)
     made = shards(enriched, forest, slices, time, watched=watched, folds=folds)
-    away = tuple(grid for grid in forest.grids if grid.number in far)
-    if away:
-        return _apart(located_in_spark(made, forest, slices), away, forest, most)
+    remote = tuple(grid for grid in forest.grids if grid.number in on_executors)
+    if remote:
+        return _divided(located_in_spark(made, forest, slices), remote, forest, most)
     # Without keys there are no more shards than cells, in every slice.
     limited = bool(forest.keys) or forest.cells > most
     with planned_once(df.sparkSession, few=few):
@@ -96,14 +96,14 @@ def collect(
     return _batch(found, found, timeless, forest)
 
 
-def _apart(made: DataFrame, away: tuple[Grid, ...], forest: Forest, most: int) -> Batch:
-    """Only the shards of grids that are not far come here; the others are counted."""
+def _divided(made: DataFrame, remote: tuple[Grid, ...], forest: Forest, most: int) -> Batch:
+    """Fetch the shards of grids on the driver; those of `remote` grids are only counted."""
     made = made.persist()
-    stays = f"{names.INSTANT} IS NULL OR {in_grids(names.CELL, away)}"
-    near = made.where(f"NOT ({stays})").limit(most + 1).toArrow()
-    if near.num_rows > most:
+    stays = f"{names.INSTANT} IS NULL OR {in_grids(names.CELL, remote)}"
+    fetched = made.where(f"NOT ({stays})").limit(most + 1).toArrow()
+    if fetched.num_rows > most:
         made.unpersist()
-        raise TooManyShardsError(too_large(shards_in(near, forest), most // 2))
+        raise TooManyShardsError(too_large(shards_in(fetched, forest), most // 2))
     left = made.where(stays)
     timeless = F.expr(f"{names.INSTANT} IS NULL").alias(_TIMELESS)
     counts = left.groupBy(names.CELL, timeless).agg(
@@ -112,14 +112,15 @@ def _apart(made: DataFrame, away: tuple[Grid, ...], forest: Forest, most: int) -
     counted = counts.toArrow()
     untimed = counted[_TIMELESS].to_numpy().astype(bool)
     timed = counted.filter(pa.array(~untimed)).drop_columns([_TIMELESS])
+    fetched_counts = fetched.select(timed.column_names)
     batch = _batch(
-        near,
-        pa.concat_tables([near.select(timed.column_names), timed], promote_options="permissive"),
+        fetched,
+        pa.concat_tables([fetched_counts, timed], promote_options="permissive"),
         _sum(counted.filter(pa.array(untimed))[names.ROWS]),
         forest,
     )
-    far = left.where(f"{names.INSTANT} IS NOT NULL").drop(*_COUNTED)
-    return replace(batch, far=far, kept=made)
+    on_executors = left.where(f"{names.INSTANT} IS NOT NULL").drop(*_COUNTED)
+    return replace(batch, on_executors=on_executors, cached=made)
 
 
 def _batch(found: pa.Table, counted: pa.Table, timeless: int, forest: Forest) -> Batch:
@@ -132,7 +133,7 @@ def _batch(found: pa.Table, counted: pa.Table, timeless: int, forest: Forest) ->
         late=_sum(first[names.LATE]),
         timeless=timeless // len(forest.grids),
         latest=_latest(first),
-        cells=np.bincount(of, rows, minlength=forest.cells).astype(np.int64),
+        rows_in_cells=np.bincount(of, rows, minlength=forest.cells).astype(np.int64),
     )
 
 
@@ -141,13 +142,24 @@ def _only_counted(df: DataFrame, time: str, watched: dict[str, str]) -> Batch:
     counted = [f"{sql} AS {name}" for name, sql in watched.items()]
     table = timed.selectExpr(*counted, f"count_if({names.TIME} IS NULL) AS timeless").toArrow()
     timeless = _sum(table["timeless"])
+    return replace(
+        no_rows(),
+        rows=_sum(table[names.ROWS]) - timeless,
+        late=_sum(table[names.LATE]),
+        timeless=timeless,
+        latest=_latest(table),
+    )
+
+
+def no_rows() -> Batch:
+    """A batch in which only time passes."""
     return Batch(
-        no_shards(),
-        _sum(table[names.ROWS]) - timeless,
-        _sum(table[names.LATE]),
-        timeless,
-        _latest(table),
-        np.zeros(0, dtype=np.int64),
+        shards=no_shards(),
+        rows=0,
+        late=0,
+        timeless=0,
+        latest=NEVER,
+        rows_in_cells=np.zeros(0, dtype=np.int64),
     )
 
 

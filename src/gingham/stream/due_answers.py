@@ -16,27 +16,29 @@ from gingham.finals.shards import ShardTable
 from gingham.plan.bound import BoundQuery
 from gingham.plan.cells import Cells
 from gingham.plan.forest import Forest
-from gingham.sinks.answer import Answer, FarAnswer
+from gingham.sinks.answer import Answer, LocalAnswer, StoredAnswer
 from gingham.spark.alone import finish
 from gingham.spark.answers import finished
 from gingham.spark.executors import answer_due
 from gingham.spark.failures import SPARK_ERRORS, failed_job
 
-Asked = Mapping[BoundQuery, Due]
+DueWindows = Mapping[BoundQuery, Due]
 
 
 @dataclass
-class Finals:
+class DueAnswers:
     """Answers by the names of their queries, why some have none, how long each took."""
 
     answers: dict[str, Answer] = field(default_factory=dict)
     failed: dict[str, GinghamError] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
 
-    def near(self, spark: SparkSession, asked: Asked, table: ShardTable, cells: Cells) -> None:
+    def on_driver(
+        self, spark: SparkSession, due_windows: DueWindows, table: ShardTable, cells: Cells
+    ) -> None:
         """Answer queries in this process; one that fails does not touch the others."""
         slots: dict[str, pa.Table] = {}
-        for query, due in asked.items():
+        for query, due in due_windows.items():
             start = time.perf_counter()
             try:
                 found = answer(query, table, cells, due)
@@ -46,28 +48,28 @@ class Finals:
                 if found.num_rows:
                     slots[query.name] = found
             self.seconds[query.name] = time.perf_counter() - start
-        answers, failed = finished(spark, {q.name: q.query for q in asked}, slots)
-        self.answers |= answers
+        answers, failed = finished(spark, {q.name: q.query for q in due_windows}, slots)
+        self.answers |= {name: LocalAnswer(table) for name, table in answers.items()}
         self.failed |= failed
 
-    def far(
+    def on_executors(
         self,
-        asked: Asked,
+        due_windows: DueWindows,
         shards: DataFrame,
         forest: Forest,
-        write: Callable[[str, DataFrame], FarAnswer],
+        store: Callable[[str, DataFrame], StoredAnswer],
     ) -> None:
         """Answer queries where their shards are."""
-        for query, due in asked.items():
+        for query, due in due_windows.items():
             start = time.perf_counter()
             slots = answer_due(query, shards, forest, due)
             try:
-                found = write(query.name, finish(slots, query.query))
+                found = store(query.name, finish(slots, query.query))
             except SPARK_ERRORS as error:
                 self.failed[query.name] = failed_job(error)
             else:
                 if found.num_rows:
                     self.answers[query.name] = found
                 else:
-                    found.delete()
+                    found.discard()
             self.seconds[query.name] = time.perf_counter() - start

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -22,11 +22,12 @@ from gingham.stream.codec import (
 
 
 @dataclass(frozen=True, slots=True)
-class Weighing:
-    """What plans are weighed with."""
+class Optimizer:
+    """How plans are made: the rules, what things cost, and what is known of the rows."""
 
     cost: Cost = field(default_factory=Cost)
     load: Load = field(default_factory=Load)
+    optimize: Callable[..., Plan] = optimize
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,8 @@ class Epoch:
     born: Mapping[str, int] = field(default_factory=dict)
     ages: Ages = field(default_factory=dict)
     backfilled: frozenset[str] = frozenset()  # newcomers that are answered for the time before, too
-    far: frozenset[int] = frozenset()  # the numbers of grids whose shards stay with the executors
+    # The numbers of grids whose shards stay with the executors.
+    on_executors: frozenset[int] = frozenset()
 
     @property
     def forest(self) -> Forest | None:
@@ -56,10 +58,10 @@ class Epoch:
     def codebook(self) -> Codebook:
         return self.plan.forest.codebook if self.plan else Codebook((), (), ())
 
-    def is_far(self, query: BoundQuery) -> bool:
+    def is_on_executors(self, query: BoundQuery) -> bool:
         """Whether the query's shards stay with the executors."""
-        forest = self.forest
-        return bool(self.far) and forest is not None and forest.grid_of(query).number in self.far
+        forest, grids = self.forest, self.on_executors
+        return bool(grids) and forest is not None and forest.grid_of(query).number in grids
 
     def floors(self, timing: Timing, after: Marks) -> dict[int, int]:
         """For each grid, by its number, from which instant on its shards are needed."""
@@ -76,7 +78,7 @@ class Epoch:
         queries: Sequence[BoundQuery],
         latest: int,
         floors: Mapping[int, int],
-        weighing: Weighing,
+        optimizer: Optimizer,
     ) -> Epoch:
         """The epoch with these queries; this one if they are the same.
 
@@ -89,8 +91,8 @@ class Epoch:
         born = {q.name: self.born[q.name] if q.name in stayed else latest for q in queries}
         if not queries:
             return Epoch(self.number + 1, None)
-        plan = optimize(
-            stream, queries, weighing.cost, weighing.load, standing=self._standing(stayed)
+        plan = optimizer.optimize(
+            stream, queries, optimizer.cost, optimizer.load, standing=self._standing(stayed)
         )
         forest, ages = plan.forest, aged(plan.forest, self.ages, latest)
         backfilled = [q for q in forest.queries if q.backfill and q.name not in stayed]
@@ -103,10 +105,10 @@ class Epoch:
             born,
             ages,
             frozenset(q.name for q in backfilled),
-            self.far & {grid.number for grid in forest.grids},
+            self.on_executors & {grid.number for grid in forest.grids},
         )
 
-    def rewoven(self, latest: int, weighing: Weighing) -> Epoch:
+    def rewoven(self, latest: int, optimizer: Optimizer) -> Epoch:
         """The epoch with the same queries in other trees; this one if those are as good as any.
 
         A grid takes its shards along: every edge that its queries need is in both trees.
@@ -114,11 +116,11 @@ class Epoch:
         if self.plan is None:
             return self
         before, queries = self.plan, self.queries
-        plan = optimize(
+        plan = optimizer.optimize(
             before.stream,
             queries,
-            weighing.cost,
-            weighing.load,
+            optimizer.cost,
+            optimizer.load,
             standing=before.standing,
             anew=True,
         )
@@ -127,10 +129,12 @@ class Epoch:
         ages = aged(plan.forest, self.ages, latest)
         return replace(self, number=self.number + 1, plan=plan, ages=ages)
 
-    def moved_away(self, grids: Iterable[Grid]) -> Epoch:
+    def moved_to_executors(self, grids: Iterable[Grid]) -> Epoch:
         """The epoch after some grids have become too large for the driver; this one if none has."""
-        far = self.far.union(grid.number for grid in grids)
-        return self if far == self.far else replace(self, number=self.number + 1, far=far)
+        moved = self.on_executors.union(grid.number for grid in grids)
+        if moved == self.on_executors:
+            return self
+        return replace(self, number=self.number + 1, on_executors=moved)
 
     def _standing(self, stayed: set[str]) -> Standing:
         if self.plan is None:
@@ -154,7 +158,7 @@ class Epoch:
             "codebook": codebook_to_json(self.codebook),
             "standing": standing_to_json(self.plan.standing if self.plan else Standing()),
             "ages": dict(self.ages),
-            "far": sorted(self.far),
+            "on_executors": sorted(self.on_executors),
         }
 
 
@@ -168,7 +172,7 @@ class StoredEpoch:
     codebook: Codebook
     standing: Standing
     ages: Ages
-    far: frozenset[int] = frozenset()
+    on_executors: frozenset[int] = frozenset()
 
     @classmethod
     def from_json(cls, found: dict[str, Any]) -> StoredEpoch:
@@ -179,7 +183,7 @@ class StoredEpoch:
             codebook_from_json(found["codebook"]),
             standing_from_json(found["standing"]),
             found["ages"],
-            frozenset(found["far"]),
+            frozenset(found["on_executors"]),
         )
 
     def bound(self, stream: str, queries: Sequence[BoundQuery]) -> Epoch:
@@ -187,7 +191,7 @@ class StoredEpoch:
         standing = self.standing
         trees = {q.name: standing.trees[standing.grids[q.name]] for q in queries}
         plan = optimize(stream, queries, standing=standing, trees=trees) if queries else None
-        again = Epoch(self.number, plan, self.born, self.ages, far=self.far)
+        again = Epoch(self.number, plan, self.born, self.ages, on_executors=self.on_executors)
         return again if again.codebook == self.codebook else replace(again, number=self.number + 1)
 
 

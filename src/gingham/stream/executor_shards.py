@@ -1,7 +1,7 @@
 """Shards that stay with the executors: folders of Parquet files, one for each batch that has some.
 
-A grid whose shards are too many for the driver is a far grid. What its queries need is read from
-the folders, recoded, answered and written where the data is; the driver sees names and counts.
+The shards of a grid with too many for the driver stay here. What its queries need is read from the
+folders, recoded, answered and written where the data is; the driver sees names and counts.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from gingham.spark.executors import condense_in_executors
 from gingham.spark.shards import in_grids
 
 
-class FarShards:
+class ExecutorShards:
     """Folders of shards, and what their cells and columns mean."""
 
     def __init__(self, spark: SparkSession, files: Files) -> None:
@@ -44,10 +44,10 @@ class FarShards:
         """The log names a folder."""
         self._books[folder] = book
 
-    def shards(self, forest: Forest, near: pa.Table, fresh: str | None) -> DataFrame | None:
+    def shards(self, forest: Forest, on_driver: pa.Table, fresh: str | None) -> DataFrame | None:
         """All shards in the cells and columns of this forest, if any; those of a folder are fresh.
 
-        `near` are shards of far grids that are still in memory, from before these were far.
+        `on_driver` are shards of these grids that are still there, from before the grids moved.
         """
         parts = [
             self._recoded(folder, book, forest.codebook).selectExpr(
@@ -55,22 +55,22 @@ class FarShards:
             )
             for folder, book in self._books.items()
         ]
-        if near.num_rows:
-            rows = self._spark.createDataFrame(near, from_arrow_schema(near.schema))
+        if on_driver.num_rows:
+            rows = self._spark.createDataFrame(on_driver, from_arrow_schema(on_driver.schema))
             parts.append(rows.selectExpr("*", f"false AS {names.FRESH}"))
         if not parts:
             return None
         return reduce(lambda a, b: a.unionByName(b, allowMissingColumns=True), parts)
 
     def compact(
-        self, number: int, forest: Forest, near: pa.Table, floors: Mapping[int, int]
+        self, number: int, forest: Forest, on_driver: pa.Table, floors: Mapping[int, int]
     ) -> str:
         """One new folder for all that is still needed; the others stay until they are dropped."""
         needed = " OR ".join(
             f"({in_grids(names.CELL, [grid])} AND {names.INSTANT} >= {floors[grid.number]}L)"
             for grid in forest.grids
         )
-        shards = self.shards(forest, near, None)
+        shards = self.shards(forest, on_driver, None)
         assert shards is not None  # asked only if there is a folder
         shards = shards.drop(names.FRESH).where(needed)
         folder = f"{number:012d}-all"

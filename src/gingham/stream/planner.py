@@ -9,16 +9,20 @@ from pyspark.sql import DataFrame, SparkSession
 
 from gingham.core.time import NEVER
 from gingham.finals.shards import shards_in
+from gingham.optimizer import optimize
 from gingham.optimizer.cost import Cost
 from gingham.plan.bound import BoundQuery
+from gingham.plan.forest import Plan
 from gingham.plan.load import Load
-from gingham.session.measured_load import have_different_edges, weighed
+from gingham.session.measured_load import have_different_edges, measure_load
 from gingham.spark.analyze import rows_and_span
 from gingham.spark.enrich import Lookups
 from gingham.spark.run import too_large
 from gingham.stream.clock import Marks, Timing
-from gingham.stream.epoch import Epoch, Weighing
+from gingham.stream.epoch import Epoch, Optimizer
+from gingham.stream.quarantine import Quarantine
 from gingham.stream.rates import Rates
+from gingham.stream.settings import StreamSettings
 from gingham.stream.state import State
 
 Bind = Callable[[str, str], BoundQuery]
@@ -35,64 +39,60 @@ class Job:
     lookups: Lookups
     queries: Callable[[], Sequence[BoundQuery]]  # those that are registered at this moment
     bind: Bind
-    most: int  # shards that the driver holds; grids with more stay with the executors
+    most_on_driver: int  # shards; grids with more stay with the executors
     cost: Cost = field(default_factory=Cost)
-    fragments: bool = False  # are cells that no query tells apart one shard?
+    fold_cells: bool = False  # are cells that no query tells apart one shard?
+    optimize: Callable[..., Plan] = optimize
 
 
 class Planner:
     """Makes the epochs of one stream, each from the one before."""
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: Job, settings: StreamSettings) -> None:
         self._job = job
-        self.rates = Rates()
-        self.quarantine: dict[str, str] = {}  # queries that brought a batch down, by their text
+        self.rates = Rates(settings.rate_batches, settings.rate_tolerance)
+        self.quarantine = Quarantine()
 
     def plan(self, epoch: Epoch, before: Marks, df: DataFrame | None, state: State) -> Epoch:
         """The epoch of a batch: this one again if nothing has changed."""
-        registered = self._job.queries()
-        # Whoever was removed may be added again, mended or not.
-        for name in self.quarantine.keys() - {q.name for q in registered}:
-            del self.quarantine[name]
-        wanted = [q for q in registered if self.quarantine.get(q.name) != q.query.text]
+        wanted = self.quarantine.admitted(self._job.queries())
         if df is not None and before.latest == NEVER and have_different_edges(wanted):
             self.rates.load = self._first_look(df, wanted)
         planned = self._next(epoch, wanted, before)
         if planned is epoch and (load := self.rates.changed()) is not None:
             self.rates.load = load
-            planned = self._told_apart(epoch, epoch.rewoven(before.latest, self._weighing))
-        if planned.forest is None or planned is not epoch or len(state) <= self._job.most:
+            planned = self._without_ages(epoch, epoch.rewoven(before.latest, self._optimizer))
+        if planned.forest is None or planned is not epoch or len(state) <= self._job.most_on_driver:
             return planned
         near = {
             grid: count
             for grid, count in shards_in(state.table, planned.forest).items()
-            if grid.keys and grid.number not in planned.far
+            if grid.keys and grid.number not in planned.on_executors
         }
-        return planned.moved_away(too_large(near, self._job.most // 2))
+        return planned.moved_to_executors(too_large(near, self._job.most_on_driver // 2))
 
     def without(
         self, epoch: Epoch, planned: Epoch, culprits: Iterable[BoundQuery], before: Marks
     ) -> Epoch:
         """The epoch after `epoch`, with the queries of a planned one that did not fail."""
-        failed = {query.name: query.query.text for query in culprits}
-        self.quarantine |= failed
+        failed = {query.name for query in culprits}
         rest = [q for q in planned.queries if q.name not in failed]
         return self._next(epoch, rest, before)
 
     def _next(self, epoch: Epoch, queries: Sequence[BoundQuery], before: Marks) -> Epoch:
         floors = epoch.floors(self._job.timing, before)
-        found = epoch.next(self._job.stream, queries, before.latest, floors, self._weighing)
-        return self._told_apart(epoch, found)
+        found = epoch.next(self._job.stream, queries, before.latest, floors, self._optimizer)
+        return self._without_ages(epoch, found)
 
-    def _told_apart(self, epoch: Epoch, found: Epoch) -> Epoch:
-        """Without ages if cells that nobody tells apart are one shard: it answers no newcomer."""
-        if not self._job.fragments or not found.ages:
+    def _without_ages(self, epoch: Epoch, found: Epoch) -> Epoch:
+        """Drop backfill ages when cells are folded: folded shards cannot serve later queries."""
+        if not self._job.fold_cells or not found.ages:
             return found
         return replace(found, number=found.number + (found is epoch), ages={})
 
     @property
-    def _weighing(self) -> Weighing:
-        return Weighing(self._job.cost, self.rates.load)
+    def _optimizer(self) -> Optimizer:
+        return Optimizer(self._job.cost, self.rates.load, self._job.optimize)
 
     def _first_look(self, df: DataFrame, queries: Sequence[BoundQuery]) -> Load:
         """What the first rows tell."""
@@ -101,4 +101,4 @@ class Planner:
         def count() -> Load:
             return rows_and_span(df, job.time)[0]
 
-        return weighed(job.stream, queries, df, job.time, job.lookups, job.cost, count)
+        return measure_load(job.stream, queries, df, job.time, job.lookups, job.cost, count)

@@ -8,11 +8,6 @@ from dataclasses import replace
 from gingham.core.time import NEVER, SECOND
 from gingham.plan.load import Load
 
-# Batches that the rate is taken from.
-_BATCHES = 16
-# Trees are weighed again when the rate is so many times as high or low as when they were woven.
-TOLERANCE = 2.0
-
 
 class Rates:
     """Rows per second of event time over the last batches, and the load that trees are woven for.
@@ -20,9 +15,10 @@ class Rates:
     How rows spread was counted once; only how many there are is followed.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, batches: int, tolerance: float) -> None:
         self.load = Load()
-        self._last: deque[tuple[int, int]] = deque(maxlen=_BATCHES)
+        self._tolerance = tolerance
+        self._last: deque[tuple[int, int]] = deque(maxlen=batches)
 
     def seen(self, rows: int, latest: int) -> None:
         """A batch of rows, after which the latest event time is this."""
@@ -31,13 +27,13 @@ class Rates:
 
     def changed(self) -> Load | None:
         """The load of today, if it is no longer the one that trees were woven for."""
-        if len(self._last) < _BATCHES:
+        if len(self._last) < (self._last.maxlen or 0):
             return None
         rows = sum(count for count, _ in self._last) - self._last[0][0]
         seconds = (self._last[-1][1] - self._last[0][1]) / SECOND
         if seconds <= 0:
             return None
         now, woven_for = rows / seconds, self.load.rate
-        if max(now, woven_for) <= TOLERANCE * min(now, woven_for):
+        if max(now, woven_for) <= self._tolerance * min(now, woven_for):
             return None
         return replace(self.load, rows=rows, seconds=seconds, counted=True)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -14,25 +15,33 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.streaming import StreamingQuery
 
 from gingham.core.errors import AnswerError, GinghamError
-from gingham.sinks.sinks import MemorySink, Sink
+from gingham.sinks.memory import MemorySink
+from gingham.sinks.sink import Sink
 from gingham.spark.failures import spark_says
-from gingham.stream.epoch import Epoch
 from gingham.stream.loop import Listener, StreamLoop
 from gingham.stream.progress import StreamProgress
 
 _LOOK = 0.2  # seconds between two looks at a stream that may be quiet
 
 
+@dataclass(frozen=True, slots=True)
+class RunningStream:
+    """A stream that is read: Spark's handle, and the loop that processes its batches."""
+
+    query: StreamingQuery
+    loop: StreamLoop
+
+
 class Running:
-    """What `loom.start` gives: one streaming query for each stream."""
+    """What `loom.start` and `sketches.start` give: one streaming query for each stream."""
 
     def __init__(
         self,
         spark: SparkSession,
-        streams: Mapping[str, tuple[StreamingQuery, StreamLoop]],
+        streams: Mapping[str, RunningStream],
         sink: Sink,
         listeners: list[Listener],
-        idle: int | None,
+        idle: int | None = None,
     ) -> None:
         self._spark = spark
         self._streams = streams
@@ -45,21 +54,20 @@ class Running:
     @property
     def is_active(self) -> bool:
         """Whether every stream is still running."""
-        return all(query.isActive for query, _ in self._streams.values())
+        return all(stream.query.isActive for stream in self._streams.values())
 
     @property
     def streaming(self) -> Mapping[str, StreamingQuery]:
         """Spark's own handle of each stream."""
-        return {name: query for name, (query, _) in self._streams.items()}
-
-    @property
-    def epochs(self) -> Mapping[str, Epoch]:
-        """What each stream ran in its last batch."""
-        return {name: loop.epoch for name, (_, loop) in self._streams.items()}
+        return {name: stream.query for name, stream in self._streams.items()}
 
     def progress(self) -> Mapping[str, StreamProgress]:
         """What each stream has done since it was started."""
-        return {name: loop.current() for name, (_, loop) in self._streams.items()}
+        return {name: stream.loop.progress()[name] for name, stream in self._streams.items()}
+
+    def failed(self) -> Mapping[str, GinghamError]:
+        """Why queries have no answer for some window, or it waits: the last reason of each."""
+        return {name: why for loop in self._loops for name, why in loop.failed.items()}
 
     def listen(self, listener: Listener) -> None:
         """Call a function after every batch, with what it did."""
@@ -68,17 +76,17 @@ class Running:
     def stop(self) -> None:
         """Stop after the batches that are being worked on."""
         self._stopped.set()
-        for query, _ in self._streams.values():
-            query.stop()
+        for stream in self._streams.values():
+            stream.query.stop()
 
     def await_termination(self, timeout: float | None = None) -> bool:
         """Wait for the end of all streams, which may be an error; True if they ended in time."""
         until = None if timeout is None else time.monotonic() + timeout
-        for query, _ in self._streams.values():
+        for stream in self._streams.values():
             # Spark takes parts of a second, too, whatever its type says.
             left: Any = None if until is None else max(0.001, until - time.monotonic())
             try:
-                ended = query.awaitTermination(left)
+                ended = stream.query.awaitTermination(left)
             except StreamingQueryException as error:
                 self._stopped.set()
                 raise self._why(error) from error
@@ -89,54 +97,52 @@ class Running:
 
     def process_all_available(self) -> None:
         """Wait until everything that is in the sources now has been answered; for tests."""
-        process_all(self.streaming.values(), self._why)
+        for stream in self._streams.values():
+            try:
+                stream.query.processAllAvailable()
+            except StreamingQueryException as error:
+                raise self._why(error) from error
 
     def arrow(self, name: str) -> pa.Table:
         """All answers of a query that the memory sink holds."""
-        return in_memory(self._sink, name, "running.progress() to see what was answered")
+        answers = self._sink.arrow(name) if isinstance(self._sink, MemorySink) else None
+        if answers is None:
+            raise AnswerError(
+                f"there is no answer of {name!r} in memory",
+                'none yet, or answers go elsewhere than to sink="memory"',
+                "running.progress() to see what was answered, running.failed() why not",
+            )
+        return answers
 
     def __getitem__(self, name: str) -> DataFrame:
         table = self.arrow(name)
         return self._spark.createDataFrame(table, from_arrow_schema(table.schema))
 
+    @property
+    def _loops(self) -> Iterable[StreamLoop]:
+        # Streams that are joined have one loop.
+        return {id(stream.loop): stream.loop for stream in self._streams.values()}.values()
+
     def _why(self, error: StreamingQueryException) -> GinghamError:
-        for _, loop in self._streams.values():
+        for loop in self._loops:
             if loop.error is not None:
                 return loop.error
         return AnswerError("the stream stopped", spark_says(error), "a source that can be read")
 
     def _advance_idle(self, idle: int) -> None:
         """Let the watermark of a quiet stream follow the clock on the wall."""
-        seen = {name: (loop.marks, time.monotonic()) for name, (_, loop) in self._streams.items()}
+        seen = {
+            name: (stream.loop.marks(name), time.monotonic())
+            for name, stream in self._streams.items()
+        }
         while not self._stopped.wait(_LOOK):
-            for name, (query, loop) in self._streams.items():
-                latest, since = seen[name]
-                if loop.marks.latest != latest.latest:
-                    seen[name] = loop.marks, time.monotonic()
+            for name, stream in self._streams.items():
+                marks, since = seen[name]
+                now = stream.loop.marks(name)
+                if now.latest != marks.latest:
+                    seen[name] = now, time.monotonic()
                     continue
                 quiet = int((time.monotonic() - since) * 1e6)
+                query = stream.query
                 if quiet > idle and query.isActive and not query.status["isDataAvailable"]:
-                    loop.advance(latest.watermark + quiet)
-
-
-def process_all(
-    queries: Iterable[StreamingQuery], why: Callable[[StreamingQueryException], GinghamError]
-) -> None:
-    """Wait until everything that is in the sources now has been processed."""
-    for query in queries:
-        try:
-            query.processAllAvailable()
-        except StreamingQueryException as error:
-            raise why(error) from error
-
-
-def in_memory(sink: Sink, name: str, instead: str) -> pa.Table:
-    """All answers of a query that the memory sink holds."""
-    found = sink.arrow(name) if isinstance(sink, MemorySink) else None
-    if found is None:
-        raise AnswerError(
-            f"there is no answer of {name!r} in memory",
-            'none yet, or answers go elsewhere than to sink="memory"',
-            instead,
-        )
-    return found
+                    stream.loop.advance(name, marks.watermark + quiet)

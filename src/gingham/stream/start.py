@@ -1,23 +1,28 @@
-"""A checkpoint is opened or made, its stream goes on where it stopped."""
+"""Streams are recovered from their checkpoint and read from there on."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
 from gingham.checkpoint.files import Files
+from gingham.checkpoint.log import Log
 from gingham.core.errors import CheckpointError
 from gingham.sinks.delivery import Delivery
-from gingham.sinks.sinks import Sink
+from gingham.sinks.sink import Sink
 from gingham.spark.session import configured
-from gingham.stream.executor_shards import FarShards
-from gingham.stream.log import Log
+from gingham.stream.exact import ExactWork
+from gingham.stream.executor_shards import ExecutorShards
 from gingham.stream.loop import Listener, StreamLoop
 from gingham.stream.planner import Job
+from gingham.stream.running import RunningStream
+from gingham.stream.settings import StreamSettings
 
 _SOURCE = "source"  # what Spark itself keeps
 _OPENED = 2.0  # seconds until sources are expected to be open
@@ -29,46 +34,63 @@ _LOCAL_FILES = {
 }
 
 
-def start_stream(
-    job: Job,
-    rows: DataFrame,
-    files: Files,
-    sink: Sink,
-    trigger: Mapping[str, object],
-    listeners: list[Listener],
-) -> tuple[StreamingQuery, StreamLoop]:
-    """Recover a stream from its folder and let it run."""
-    loop = StreamLoop(
-        job, Log(files), Delivery(sink, files), FarShards(job.spark, files.within("far")), listeners
-    )
+@dataclass(frozen=True)
+class Start:
+    """How streams are started: where answers go, when batches begin, who listens."""
+
+    sink: Sink
+    trigger: Mapping[str, object] | None
+    listeners: list[Listener]
+    settings: StreamSettings
+
+    def delivery(self, files: Files) -> Delivery:
+        """The delivery of answers whose checkpoint is this folder."""
+        return Delivery(self.sink, files, self.settings.sink_patience)
+
+
+@dataclass(frozen=True, slots=True)
+class StartedStream:
+    """A stream of exact queries that runs."""
+
+    running: RunningStream
+    work: ExactWork
+
+
+def start_exact(job: Job, rows: DataFrame, files: Files, start: Start) -> StartedStream:
+    """Recover a stream from its folder, and answer exact queries over it."""
+    log, delivery = Log(files), start.delivery(files)
+    shards = ExecutorShards(job.spark, files.within("executors"))
+    work = ExactWork(job, log, delivery, shards, start.settings)
+    loop = StreamLoop([job.stream], work, log, delivery, start.listeners, start.settings)
     loop.recover()
-    return read_stream(
-        job.spark, job.stream, rows, loop.batch, files, trigger, loop.last_batch
-    ), loop
+    query = read_stream(job.spark, loop, job.stream, rows, files, start, label=job.stream)
+    return StartedStream(RunningStream(query, loop), work)
 
 
 def read_stream(
     spark: SparkSession,
-    name: str,
+    loop: StreamLoop,
+    stream: str,
     rows: DataFrame,
-    batch: Callable[[DataFrame, int], None],
     files: Files,
-    trigger: Mapping[str, object],
-    last_batch: int,
+    start: Start,
+    *,
+    label: str,
 ) -> StreamingQuery:
-    """Call a function with every micro-batch after the last one that was seen."""
-    _refuse_lost_source(files, last_batch)
-    writer = rows.writeStream.foreachBatch(batch).queryName(f"gingham {name}")
+    """Hand every micro-batch of a stream to a loop, after the last one in its log."""
+    _refuse_lost_source(files, loop.last_batch(stream))
+    writer = rows.writeStream.foreachBatch(partial(loop.batch, stream))
+    writer = writer.queryName(f"gingham {label}")
     writer = writer.option("checkpointLocation", f"{files.root}/{_SOURCE}")
-    options: dict[str, Any] = dict(trigger)
+    trigger: dict[str, Any] = dict(start.trigger or {"processingTime": "0 seconds"})
     with configured(spark, _LOCAL_FILES if files.is_local else {}):
-        query = writer.trigger(**options).start()
+        query = writer.trigger(**trigger).start()
         _await_sources(query)
     return query
 
 
 def _await_sources(query: StreamingQuery) -> None:
-    """A stream keeps the settings it is started with; its sources those when they are opened."""
+    """Wait until sources are open: they take the settings of that moment, a stream of its start."""
     until = time.monotonic() + _OPENED
     while query.isActive and query.status["message"].startswith("Initializing"):
         if time.monotonic() > until:

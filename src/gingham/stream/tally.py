@@ -1,69 +1,60 @@
-"""What a stream has done, counted as it goes."""
+"""What streams have done, counted batch by batch."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-import numpy as np
-
-from gingham.plan.cells import Cells
-from gingham.plan.forest import Forest
-from gingham.sinks.answer import last_window
-from gingham.stream.due_answers import Finals
 from gingham.stream.progress import BatchProgress, QueryProgress, StreamProgress
+from gingham.stream.work import Answered
 
 
 class Tally:
-    """The progress of a stream and of its queries."""
+    """The progress of the streams of a loop, and of the queries that read them."""
 
-    def __init__(self, stream: str) -> None:
-        self.progress = StreamProgress(stream)
-        self._matched = np.zeros(0, dtype=np.int64)  # rows in each cell, of all queries' grids
-
-    def query(self, name: str) -> QueryProgress:
-        return self.progress.queries.setdefault(name, QueryProgress(name))
+    def __init__(self, streams: Iterable[str]) -> None:
+        self._queries: dict[str, QueryProgress] = {}
+        # Streams that are joined have the same queries.
+        self.streams = {name: StreamProgress(name, queries=self._queries) for name in streams}
 
     def forget(self, name: str) -> None:
-        self.progress.queries.pop(name, None)
+        """Drop the progress of a query that was removed."""
+        self._queries.pop(name, None)
 
-    def rows(self, cells: np.ndarray) -> None:
-        """Rows came, so many into each cell."""
-        if len(self._matched) != len(cells):
-            self._matched = np.zeros(len(cells), dtype=np.int64)
-        self._matched += cells
+    def matched(self, rows: Mapping[str, int]) -> None:
+        """Set how many rows met the condition of each query."""
+        for name, count in rows.items():
+            self._query(name).matched = count
 
-    def flush(self, forest: Forest | None, cells: Cells) -> None:
-        """Turn rows per cell into rows per query: cells mean something else after this."""
-        if forest is None or len(self._matched) != forest.cells:
-            return
-        for query in forest.queries:
-            grid = forest.grid_of(query)
-            rows = self._matched[grid.offset : grid.offset + grid.cells]
-            self.query(query.name).matched += int(rows[cells.of(grid, query.where).true].sum())
-        self._matched = np.zeros(0, dtype=np.int64)
-
-    def answered(self, finals: Finals) -> None:
-        """Queries were answered, or failed."""
-        for name, seconds in finals.seconds.items():
-            self.query(name).seconds += seconds
-        for name, found in finals.answers.items():
-            query = self.query(name)
-            query.windows += found.num_rows
-            query.last_window = last_window(found)
+    def answered(self, answered: Answered) -> None:
+        """Count the answers of queries, and note why others have none."""
+        for name, seconds in answered.seconds.items():
+            self._query(name).seconds += seconds
+        for name, rows in answered.answers.items():
+            query = self._query(name)
+            query.windows += rows.num_rows
+            query.last_window = rows.last_window
             query.error = None
-        for name, error in finals.failed.items():
-            self.query(name).error = error.what
+        for name, error in answered.failed.items():
+            self._query(name).error = error.what
+
+    def failed(self, errors: Mapping[str, str]) -> None:
+        """Note why queries failed, or why their sink did."""
+        for name, error in errors.items():
+            self._query(name).error = error
 
     def waiting(self, queries: Iterable[str], answers: Mapping[str, int]) -> None:
-        """So many answers wait for their sink."""
+        """Set how many answers of each query wait for their sink."""
         for name in queries:
-            self.query(name).waiting = answers.get(name, 0)
+            self._query(name).waiting = answers.get(name, 0)
 
     def batch(self, done: BatchProgress) -> None:
-        """A batch is done."""
-        total = self.progress
+        """Add a batch to the totals of its stream."""
+        total = self.streams[done.stream]
         total.batches += 1
         total.rows += done.rows
         total.late += done.late
         total.timeless += done.timeless
         total.last = done
+
+    def _query(self, name: str) -> QueryProgress:
+        return self._queries.setdefault(name, QueryProgress(name))

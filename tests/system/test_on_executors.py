@@ -9,10 +9,9 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 import gingham
-from gingham.sinks import delivery
-from gingham.stream import loop
+from gingham import StreamSettings
 from tests.replay import random_trades
-from tests.system.test_stream_trouble import COUNT, Stream, answers, batch
+from tests.system.test_stream_trouble import COUNT, IMPATIENT, Stream, answers, batch
 from tests.system.test_streams import AVAILABLE, QUERIES, Market, assert_same
 
 NONE, SOME = 0, 25  # shards on the driver: none at all, and as many as the first batches have
@@ -29,10 +28,8 @@ def stream(spark: SparkSession, tmp_path: Path) -> Stream:
 
 
 @pytest.mark.parametrize("most", [NONE, SOME])
-def test_answers_are_those_of_the_batch_run(
-    market: Market, tmp_path: Path, most: int, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setattr(loop, "ENTRIES", 3)  # merged twice
+def test_answers_are_those_of_the_batch_run(market: Market, tmp_path: Path, most: int):
+    often = StreamSettings(snapshot_every=3)  # merged twice
     chosen = {name: QUERIES[name] for name in ("count", "sliding", "ratio")}
     folder = str(tmp_path / "answers")
     for lives in range(2):
@@ -40,10 +37,14 @@ def test_answers_are_those_of_the_batch_run(
         for name, sql in chosen.items() if not lives else ():
             loom.add(sql, name=name)
         running = loom.start(
-            checkpoint=str(tmp_path / "c"), sink=folder, trigger=AVAILABLE, most_on_driver=most
+            checkpoint=str(tmp_path / "c"),
+            sink=folder,
+            trigger=AVAILABLE,
+            most_on_driver=most,
+            settings=often,
         )
         running.await_termination()
-        assert running.epochs["trades"].far
+        assert loom._works["trades"].current.on_executors
         for name, sql in chosen.items():
             found = market.spark.read.parquet(f"{folder}/{name}").toArrow()
             assert_same(found, market.expected(name, sql))
@@ -75,8 +76,7 @@ def test_rows_without_a_time_are_counted(stream: Stream):
     assert (progress.rows, progress.timeless) == (3, 2)
 
 
-def test_what_a_sink_did_not_take_waits(stream: Stream, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(delivery, "PATIENCE", 0.1)
+def test_what_a_sink_did_not_take_waits(stream: Stream):
     got: list[int] = []
     broken = True
 
@@ -86,7 +86,7 @@ def test_what_a_sink_did_not_take_waits(stream: Stream, monkeypatch: pytest.Monk
         got.extend(r["n"] for r in rows.collect())
 
     stream.write(batch(1, 2), batch(16), batch(30))
-    running = stream.run(stream.loom(bad=COUNT), sink, most_on_driver=NONE)
+    running = stream.run(stream.loom(bad=COUNT), sink, most_on_driver=NONE, settings=IMPATIENT)
     assert running.progress()["trades"].queries["bad"].waiting == 2
     broken = False
     stream.write(batch(50))

@@ -15,22 +15,23 @@ from pyspark.errors import PySparkException
 from pyspark.sql.types import IntegerType, StructField, StructType, TimestampType
 
 from gingham.checkpoint.files import Files
+from gingham.checkpoint.log import Log
 from gingham.core import names
 from gingham.core.errors import AnswerError
-from gingham.estimates import sketch_loop
+from gingham.core.time import NEVER
 from gingham.estimates.planning.bound_join import BoundJoin, Measure
 from gingham.estimates.planning.parse_joins import parse_join_aggregate
 from gingham.estimates.planning.sketch_plan import SketchPlan
 from gingham.estimates.planning.sketch_table import no_sketches
-from gingham.estimates.sketch_log import SketchLog
-from gingham.estimates.sketch_loop import SketchLoop
-from gingham.estimates.sketch_session import SketchSession, relation_of
+from gingham.estimates.sketch_session import RowCounts, SketchSession, relation_of
+from gingham.estimates.sketch_work import SketchWork
 from gingham.estimates.spark.sketch_pass import make_sketcher
 from gingham.plan.slices import Slices
 from gingham.session.sources import RelationSource
-from gingham.sinks import delivery
 from gingham.sinks.delivery import Delivery
-from gingham.sinks.sinks import MemorySink
+from gingham.sinks.memory import MemorySink
+from gingham.stream.loop import StreamLoop
+from gingham.stream.settings import StreamSettings
 
 SECOND = 1_000_000
 PAIRS = "SELECT count(*) FROM r, s WHERE r.k = s.k GROUP BY window(ts, '{}')"
@@ -63,8 +64,9 @@ class _Session(SketchSession):
         fragile = any("w" in measure.sql for measure in measures.values())
         return BoundJoin(query, query.joins, measures, {}, fragile=fragile)
 
-    def latest(self, stream: str, rows: Any) -> int | None:  # noqa: ARG002
-        return max((second * SECOND for second in rows.seconds), default=None)
+    def look(self, stream: str, rows: Any, watermark: int) -> RowCounts:  # noqa: ARG002
+        latest = max((second * SECOND for second in rows.seconds), default=NEVER)
+        return RowCounts(rows=len(rows.seconds), late=0, timeless=0, latest=latest)
 
     def sketch(self, plan: SketchPlan, rows: Mapping[str, Any]) -> pa.Table:
         parts = [no_sketches()]
@@ -99,6 +101,7 @@ class _Streams:
 
     def __init__(self, folder: Path, sink: Any = None) -> None:
         self.folder = folder
+        self.settings = StreamSettings(snapshot_every=4, sink_patience=0.0)  # snapshots often
         self.sink = sink or MemorySink()
         self.queries: dict[str, BoundJoin] = {}
         columns = StructType(
@@ -120,9 +123,10 @@ class _Streams:
         """Start from what is in the folder, as after a crash."""
         files = Files(str(self.folder))
         queries = lambda: tuple(self.queries.values())  # noqa: E731
-        self.loop = SketchLoop(
-            self.session, queries, {}, SketchLog(files), Delivery(self.sink, files)
-        )
+        log = Log(files)
+        work = SketchWork(self.session, queries, {}, log)
+        delivery = Delivery(self.sink, files, self.settings.sink_patience)
+        self.loop = StreamLoop(["r", "s", "quiet"], work, log, delivery, [], self.settings)
         self.loop.recover()
 
     def add(self, sql: str, name: str) -> None:
@@ -163,8 +167,7 @@ class _BrokenSink(MemorySink):
 
 
 @pytest.fixture
-def streams(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> _Streams:
-    monkeypatch.setattr(sketch_loop, "ENTRIES", 4)  # snapshots often
+def streams(tmp_path: Path) -> _Streams:
     return _Streams(tmp_path)
 
 
@@ -242,8 +245,7 @@ def test_with_no_query_the_newest_epoch_stays_and_keeps_nothing(streams: _Stream
 
 
 @pytest.fixture
-def broken(streams: _Streams, monkeypatch: pytest.MonkeyPatch) -> _BrokenSink:
-    monkeypatch.setattr(delivery, "PATIENCE", 0.0)
+def broken(streams: _Streams) -> _BrokenSink:
     streams.sink = _BrokenSink()
     streams.start()
     return streams.sink

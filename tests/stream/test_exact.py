@@ -6,7 +6,7 @@ The loop is fed by hand, so that a life costs no start of a stream, and the orac
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import count
@@ -19,22 +19,21 @@ from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
 from gingham.checkpoint.files import Files
+from gingham.checkpoint.log import Log
 from gingham.optimizer import optimize
 from gingham.optimizer.cost import Cost
 from gingham.plan.bound import BoundQuery
 from gingham.plan.forest import Plan, Standing
 from gingham.plan.load import Load
 from gingham.session.sources import Sources
-from gingham.sinks.answer import Answer, collected
+from gingham.sinks.answer import Answer
 from gingham.sinks.delivery import Delivery
-from gingham.stream import epoch as epochs
-from gingham.stream import loop as loops
-from gingham.stream import rates
 from gingham.stream.clock import Timing
-from gingham.stream.executor_shards import FarShards
-from gingham.stream.log import Log
+from gingham.stream.exact import ExactWork
+from gingham.stream.executor_shards import ExecutorShards
 from gingham.stream.loop import StreamLoop
 from gingham.stream.planner import Job
+from gingham.stream.settings import StreamSettings
 
 SECOND = 1_000_000
 ROWS = pa.schema([("ts", pa.timestamp("us", "UTC")), ("k", pa.string()), ("v", pa.int64())])
@@ -128,7 +127,7 @@ class Kept:
     answers: dict[tuple[str, int], pa.Table] = field(default_factory=dict)
 
     def deliver(self, name: str, answer: Answer, number: int) -> None:
-        table = collected(answer)
+        table = answer.table()
         before = self.answers.setdefault((name, number), table)
         ordered = [
             ("window_start", "ascending"),
@@ -142,8 +141,6 @@ class Kept:
 @settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(life=lives())
 def test_every_answer_once(spark: SparkSession, monkeypatch: pytest.MonkeyPatch, life: Life):
-    monkeypatch.setattr(loops, "ENTRIES", 2)  # snapshots often
-
     times = count()
 
     def planted(
@@ -168,16 +165,13 @@ def test_every_answer_once(spark: SparkSession, monkeypatch: pytest.MonkeyPatch,
         trees = trees or {q.name: tree(q.name) for q in queries}
         return optimize(stream, queries, cost, load, standing, trees)
 
-    monkeypatch.setattr(epochs, "optimize", planted)
-    monkeypatch.setattr(rates, "TOLERANCE", life.tolerance)
-    monkeypatch.setattr(rates, "_BATCHES", 2)
     kept, crashes = Kept(), iter(life.crashes)
     with tempfile.TemporaryDirectory() as folder:
         number = 0
         while number < len(life.batches):
             with dying(monkeypatch, next(crashes, None)):
                 try:
-                    number = live(spark, life, folder, kept, number)
+                    number = live(spark, life, folder, kept, number, planted)
                 except CrashError:
                     continue
     found = {
@@ -191,7 +185,14 @@ def test_every_answer_once(spark: SparkSession, monkeypatch: pytest.MonkeyPatch,
     assert found == set(expected(life))
 
 
-def live(spark: SparkSession, life: Life, folder: str, kept: Kept, number: int) -> int:
+def live(
+    spark: SparkSession,
+    life: Life,
+    folder: str,
+    kept: Kept,
+    number: int,
+    optimizer: Callable[..., Plan],
+) -> int:
     """One process: it goes on with the batch that was not finished, or was, but nobody knows."""
     table = pa.Table.from_pylist([], ROWS)
     sources = Sources(spark)
@@ -207,12 +208,17 @@ def live(spark: SparkSession, life: Life, folder: str, kept: Kept, number: int) 
         lambda: [bound[name] for name in alive],
         sources.bind,
         life.most,
-        fragments=life.fragments,
+        fold_cells=life.fragments,
+        optimize=optimizer,
+    )
+    settings = StreamSettings(  # snapshots often
+        snapshot_every=2, rate_batches=2, rate_tolerance=life.tolerance
     )
     files = Files(folder)
-    loop = StreamLoop(
-        job, Log(files), Delivery(kept, files), FarShards(spark, files.within("far")), []
-    )
+    log, delivery = Log(files), Delivery(kept, files)
+    shards = ExecutorShards(spark, files.within("executors"))
+    work = ExactWork(job, log, delivery, shards, settings)
+    loop = StreamLoop(["t"], work, log, delivery, [], settings)
     loop.recover()
     while number < len(life.batches):
         alive[:] = [n for n, (_, born, died) in life.queries.items() if born <= number < died]
@@ -220,9 +226,9 @@ def live(spark: SparkSession, life: Life, folder: str, kept: Kept, number: int) 
             {"ts": None if second is None else second * SECOND, "k": k, "v": v}
             for second, k, v in life.batches[number]
         ]
-        loop.batch(spark.createDataFrame(pa.Table.from_pylist(rows, ROWS)), number)
+        loop.batch("t", spark.createDataFrame(pa.Table.from_pylist(rows, ROWS)), number)
         number += 1
-        loop.current()
+        loop.progress()
     return number
 
 

@@ -1,0 +1,351 @@
+"""Estimates over streams that are joined: batches become sketches, sketches become estimates.
+
+Sketches of two plans do not add up. So each plan answers the windows that start while it is the
+newest, and as long as some of them are open, rows are sketched under that plan, too. A query that
+comes while they are open reads the sketches of that plan, if they are what it needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import DataFrame
+
+from gingham.checkpoint.log import Log
+from gingham.core import names
+from gingham.core.errors import AnswerError, CheckpointError, GinghamError
+from gingham.core.stopwatch import Stopwatch
+from gingham.core.time import FOREVER, NEVER, parse_duration
+from gingham.estimates.planning.bound_join import BoundJoin
+from gingham.estimates.planning.estimate_query import window_starts
+from gingham.estimates.planning.sketch_plan import SketchPlan
+from gingham.estimates.planning.sketch_table import SketchTable, no_sketches
+from gingham.estimates.sketch_epoch import SketchEpoch, StoredSketchEpoch
+from gingham.estimates.sketch_session import SketchSession
+from gingham.session.fragile import fragile, go_on_without
+from gingham.sinks.answer import Answer, LocalAnswer
+from gingham.stream.clock import Marks, Timing
+from gingham.stream.entry import Entry
+from gingham.stream.quarantine import Quarantine
+from gingham.stream.work import Answered, Computed, Kept
+
+_CLOSED = "closed"  # up to where windows are answered, by query
+_FLOORS = "floors"  # where the first slice begins that is kept, by epoch
+
+
+class SketchWork:
+    """What a loop does for estimates: see `Work`, whose methods these are."""
+
+    def __init__(
+        self,
+        session: SketchSession,
+        current: Callable[[], Sequence[BoundJoin]],  # the queries that are registered now
+        weights: dict[str, float],
+        log: Log,
+    ) -> None:
+        self._session = session
+        self._current = current
+        self._weights = weights
+        self._log = log
+        self._epochs: list[SketchEpoch] = []
+        self._last = Entry()
+        self._quarantine = Quarantine()
+        self._known: Mapping[str, str] = {}  # the queries of the last batch, and their text
+        self._closed: dict[str, int] = {}  # windows up to here are answered, by query
+        self._removed: set[str] = set()
+        self._lost: dict[str, GinghamError] = {}  # queries that lost windows, until this is told
+
+    @property
+    def queries(self) -> Collection[str]:
+        return self._known.keys()
+
+    @property
+    def registered(self) -> Collection[str]:
+        return self._texts().keys()
+
+    @property
+    def epoch(self) -> int:
+        return self._epochs[-1].number if self._epochs else -1
+
+    @property
+    def size(self) -> int:
+        return sum(part.num_rows for epoch in self._epochs for part in epoch.parts)
+
+    def delay(self, stream: str) -> int:
+        return parse_duration(self._session.source(stream).watermark or "0 seconds")
+
+    def compute(
+        self, stream: str, rows: DataFrame | None, last: Entry, watch: Stopwatch
+    ) -> Computed:
+        assert rows is not None  # time does not pass without rows where streams are joined
+        rows = rows.persist()
+        try:
+            self._plan()
+            watch.lap("plan")
+            seen = self._session.look(stream, rows, last.marks_of(stream).watermark)
+            sketches = [self._sketches_of(epoch, stream, rows) for epoch in self._epochs]
+            watch.lap("shards")
+        finally:
+            rows.unpersist()
+        return Computed(
+            table=pa.concat_tables([_NOTHING, *sketches]),
+            rows=seen.rows,
+            late=seen.late,
+            timeless=seen.timeless,
+            latest=seen.latest,
+        )
+
+    def _plan(self) -> None:
+        """Begin an epoch if queries came or went; its windows start after all that was seen.
+
+        Windows that are open already are answered by older epochs, for new queries as well.
+        """
+        self._note_changes()
+        wanted = self._quarantine.admitted(self._current())
+        newest = self._epochs[-1] if self._epochs else None
+        texts = {query.name: query.query.text for query in wanted}
+        if not wanted or (
+            newest is not None and not newest.raised and newest.stored.queries == texts
+        ):
+            return
+        for epoch in self._epochs:
+            adopted = [query for query in wanted if epoch.adopt(query, self._watermark(query))]
+            if adopted:
+                self._write_epoch(epoch)
+        plan = self._session.plan(wanted, self._weights)
+        sources = {one.relation: self._session.source(one.relation) for one in plan.passes}
+        tables = {name: source.rows for name, source in sources.items() if source.time is None}
+        number = 0 if newest is None else newest.number + 1
+
+        def begin() -> None:
+            sketches = self._sketched(plan, tables, number)
+            epoch = SketchEpoch(
+                number=number, plan=plan, since=self._ahead, until=FOREVER, tables=sketches
+            )
+            self._write_epoch(epoch)
+            self._begin(epoch)
+
+        def begin_without(suspects: Sequence[BoundJoin], why: AnswerError) -> None:
+            self._quarantine.hold(suspects, why)
+            self._plan()
+
+        go_on_without(_readers(fragile(wanted), tables), begin, begin_without)
+
+    def _note_changes(self) -> None:
+        """See which queries were removed, and from where on new ones are answered."""
+        queries = self._current()
+        registered = {query.name: query.query.text for query in queries}
+        self._removed |= {
+            name for name, text in self._known.items() if registered.get(name) != text
+        }
+        for query in queries:
+            if self._known.get(query.name) != query.query.text:
+                # The windows of a new query end after now.
+                self._closed[query.name] = self._watermark(query)
+                self._quarantine.release(query.name)
+        self._known = registered
+
+    def _begin(self, epoch: SketchEpoch) -> None:
+        if self._epochs:
+            self._epochs[-1].until = epoch.since
+        self._epochs.append(epoch)
+
+    def _write_epoch(self, epoch: SketchEpoch) -> None:
+        self._log.write_epoch(epoch.number, asdict(epoch.stored), epoch.tables)
+
+    def _sketches_of(self, epoch: SketchEpoch, stream: str, rows: DataFrame) -> pa.Table:
+        """Sketch a batch under one plan; queries that bring the job down are left out."""
+        healthy = [query for query in epoch.plan.queries if query.name not in epoch.raised]
+
+        def retry(suspects: Sequence[BoundJoin], why: AnswerError) -> pa.Table:
+            self._quarantine.hold(suspects, why)
+            epoch.raised |= {query.name: why for query in suspects}
+            self._write_epoch(epoch)
+            self._tell_lost(epoch)
+            return self._sketches_of(epoch, stream, rows)
+
+        return go_on_without(
+            _readers(fragile(healthy), [stream]),
+            lambda: self._sketched(epoch.live, {stream: rows}, epoch.number),
+            retry,
+        )
+
+    def _tell_lost(self, epoch: SketchEpoch) -> None:
+        """Tell why an epoch does not answer queries that are registered."""
+        registered, lost = self._texts(), epoch.lost
+        texts = {query.name: query.query.text for query in epoch.plan.queries}
+        self._lost |= {name: lost[name] for name in lost if registered.get(name) == texts[name]}
+
+    def _sketched(self, plan: SketchPlan, rows: Mapping[str, DataFrame], epoch: int) -> pa.Table:
+        if not any(one.relation in rows for one in plan.passes):
+            return _NOTHING
+        return _tagged(self._session.sketch(plan, rows), epoch)
+
+    def take(self, entry: Entry, table: pa.Table) -> None:
+        numbers = table[names.EPOCH].to_numpy()
+        for epoch in self._epochs:
+            own = table.filter(pa.array(numbers == epoch.number))
+            if own.num_rows:
+                epoch.parts.append(own)
+        self._last = entry
+
+    def answer(self, before: Entry, entry: Entry) -> Answered:  # noqa: ARG002  (marks are enough)
+        """Estimate all windows that the watermarks have passed."""
+        self._note_changes()
+        registered = self._texts()
+        tables: dict[str, list[pa.Table]] = {}
+        failed: dict[str, GinghamError] = {}
+        closed = dict(self._closed)
+        for epoch in self._epochs:
+            sketches = epoch.sketches()
+            for query in epoch.read_by(registered):
+                mark = max(
+                    self._closed.get(query.name, NEVER), epoch.adopted.get(query.name, NEVER)
+                )
+                closes = self._watermark(query)
+                if closes <= mark:
+                    continue
+                closed[query.name] = closes
+                try:
+                    table = self._estimated(epoch, query, sketches, mark, closes)
+                except GinghamError as error:
+                    failed[query.name] = error
+                    continue
+                if table.num_rows:
+                    tables.setdefault(query.name, []).append(table)
+        self._closed = closed
+        answers: dict[str, Answer] = {
+            name: LocalAnswer(pa.concat_tables(parts)) for name, parts in tables.items()
+        }
+        return Answered(answers, failed, done={_CLOSED: closed})
+
+    def _texts(self) -> dict[str, str]:
+        """The text of every query that is registered."""
+        return {query.name: query.query.text for query in self._current()}
+
+    def _estimated(
+        self, epoch: SketchEpoch, query: BoundJoin, sketches: SketchTable, closed: int, closes: int
+    ) -> pa.Table:
+        """Estimate the windows of an epoch that end in (closed, closes]."""
+        window = query.query.window
+        assert window is not None  # others are refused when streams are started
+        starts = window_starts(query, sketches, epoch.plan.sliced)
+        assert starts is not None
+        ends = starts + window.range
+        own = (starts >= max(epoch.since, epoch.floor)) & (starts < epoch.until)
+        due = starts[own & (ends > closed) & (ends <= closes)]
+        found = self._session.estimate(query, epoch.plan, sketches, due)
+        if found.weight is not None:
+            self._weights[query.name] = found.weight
+        return found.table
+
+    def _watermark(self, query: BoundJoin) -> int:
+        """How far all streams of a query have come."""
+        streams = {
+            relation
+            for relation in query.query.relations.values()
+            if self._session.source(relation).time is not None
+        }
+        return min(self._last.marks_of(stream).watermark for stream in streams)
+
+    def forget(self, entry: Entry) -> None:
+        """Nothing to do between snapshots: sketches of a few batches are small."""
+
+    def keep(self, entry: Entry) -> Kept:  # noqa: ARG002  (it is the last one)
+        registered = self._texts()
+        for epoch in list(self._epochs):
+            # A query that was removed needs nothing.
+            needed = [self._floor(query) for query in epoch.read_by(registered)]
+            floor = min(needed, default=self._ahead)
+            if floor >= epoch.until:
+                self._epochs.remove(epoch)
+                continue
+            # What a later query would need from before is gone for good.
+            epoch.floor = floor = max(epoch.floor, floor)
+            parts = SketchTable(pa.concat_tables([_NOTHING, *epoch.parts]), epoch.plan.sharing)
+            epoch.parts = [_tagged(parts.condensed(floor), epoch.number)]
+        return Kept(
+            table=pa.concat_tables([_NOTHING, *(part for e in self._epochs for part in e.parts)]),
+            details={_FLOORS: [[epoch.number, epoch.floor] for epoch in self._epochs]},
+            epochs=[epoch.number for epoch in self._epochs],
+        )
+
+    def kept(self, snapshot: Kept) -> None:
+        """Nothing to delete: the log drops the epochs that are not kept."""
+
+    @property
+    def _ahead(self) -> int:
+        """The first instant after all that was seen."""
+        return 1 + max((marks.latest for marks in self._last.marks.values()), default=NEVER)
+
+    def _floor(self, query: BoundJoin) -> int:
+        """Where the first window starts that is not answered."""
+        window = query.query.window
+        assert window is not None  # others are refused when streams are started
+        return Timing(0).floor(window, Marks(self._watermark(query)), NEVER)
+
+    def open(self) -> None:
+        for logged in self._log.epochs():
+            stored = StoredSketchEpoch(**logged.about)
+            queries = [self._session.bind(sql, name) for name, sql in stored.queries.items()]
+            plan = self._session.plan(queries, stored.weights)
+            if plan.sharing.fingerprint != stored.fingerprint:
+                raise CheckpointError(
+                    "the sketches of the checkpoint are of another plan",
+                    "the budget, the metric, the seed or the relations are not what they were",
+                    "the same loom.sketch(...) as before, or a new checkpoint",
+                )
+            epoch = SketchEpoch(
+                number=stored.number,
+                plan=plan,
+                since=stored.since,
+                until=FOREVER,
+                tables=logged.table,
+            )
+            for name, (sql, after) in stored.adopted.items():
+                epoch.adopt(self._session.bind(sql, name), after)
+            epoch.raised = {name: AnswerError(*why) for name, why in stored.raised.items()}
+            self._tell_lost(epoch)
+            self._begin(epoch)
+        if self._epochs:
+            self._known = self._epochs[-1].stored.queries
+
+    def restore(self, entry: Entry, table: pa.Table, *, is_snapshot: bool) -> None:
+        if is_snapshot:
+            floors = dict(entry.details[_FLOORS])
+            for epoch in self._epochs:
+                epoch.floor = floors.get(epoch.number, NEVER)
+        self.take(entry, table)
+
+    def resume(self, entry: Entry, done: Mapping[str, Any]) -> None:  # noqa: ARG002
+        self._closed = dict(done[_CLOSED])
+
+    def removed(self) -> Collection[str]:
+        removed, self._removed = self._removed, set()
+        return removed
+
+    def set_aside(self) -> Mapping[str, GinghamError]:
+        lost, self._lost = self._lost, {}
+        reasons, registered = {**self._quarantine.new_reasons(), **lost}, self._texts()
+        return {name: why for name, why in reasons.items() if name in registered}
+
+    def matched(self) -> Mapping[str, int]:
+        return {}
+
+
+def _tagged(sketches: pa.Table, epoch: int) -> pa.Table:
+    """Sketches, with the epoch that made them."""
+    tags = pa.array(np.full(sketches.num_rows, epoch, dtype=np.int64))
+    return sketches.append_column(names.EPOCH, tags).select(_NOTHING.column_names)
+
+
+def _readers(queries: Iterable[BoundJoin], relations: Container[str]) -> list[BoundJoin]:
+    """The queries that read one of these relations."""
+    return [q for q in queries if any(name in relations for name in q.query.relations.values())]
+
+
+_NOTHING = no_sketches().append_column(names.EPOCH, pa.array([], pa.int64()))

@@ -1,0 +1,153 @@
+"""Queries over static DataFrames: each stream is planned, and read in one pass."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame, SparkSession
+
+from gingham.core.errors import CatalogError
+from gingham.logical.query import Query
+from gingham.optimizer import optimize
+from gingham.optimizer.cost import Cost
+from gingham.plan.bound import BoundQuery
+from gingham.plan.cells import Cells
+from gingham.plan.fold import fold
+from gingham.plan.forest import Plan
+from gingham.plan.load import Load
+from gingham.plan.records import Reduced
+from gingham.session.choose_records import OccupiedCells, SendRecords, choose_records
+from gingham.session.fragile import fragile, go_on_without
+from gingham.session.measured_load import have_different_edges, measure_load
+from gingham.session.sources import Sources, StreamSource
+from gingham.spark.alone import alone, slots
+from gingham.spark.answers import Answers
+from gingham.spark.run import run
+from gingham.spark.send_records import met
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """How a batch run is wanted."""
+
+    most_on_driver: int
+    trees: Mapping[str, int] | None
+    send_records: SendRecords
+
+
+@dataclass(frozen=True, slots=True)
+class _MeasuredLoad:
+    """What was measured of a stream's rows, for these queries."""
+
+    texts: tuple[str, ...]
+    load: Load
+
+
+class BatchSession:
+    """Plans and runs queries over the static DataFrames of some sources."""
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        sources: Sources,
+        cost: Cost,
+        occupied_cells: OccupiedCells = met,
+    ) -> None:
+        self._spark = spark
+        self._occupied_cells = occupied_cells
+        self._sources = sources
+        self._cost = cost
+        self._loads: dict[str, _MeasuredLoad] = {}  # by stream
+        self._records: dict[str, Reduced | None] = {}  # what the last run of a stream sent
+
+    def plan(
+        self, stream: str, queries: Sequence[BoundQuery], trees: Mapping[str, int] | None = None
+    ) -> Plan:
+        """Plan queries over a stream; where windows differ, its rows are counted first."""
+        load = self._load(self._sources.stream(stream), queries)
+        return optimize(stream, queries, self._cost, load, trees=trees)
+
+    def sent(self, stream: str) -> tuple[str, ...]:
+        """What the last run sent in place of shards, a line for each grid."""
+        records = self._records.get(stream)
+        return () if records is None else records.notices
+
+    def run(
+        self, queries: Mapping[str, Sequence[BoundQuery]], options: RunOptions, order: Sequence[str]
+    ) -> Answers:
+        """Answer the queries of each stream; the answers are in this order of names."""
+        for stream in queries:
+            if self._sources.stream(stream).rows.isStreaming:
+                raise CatalogError(
+                    f"{stream} is a streaming DataFrame",
+                    "its rows do not end, so there is no answer to wait for",
+                    "loom.start(checkpoint=..., sink=...)",
+                )
+        parts = [self._run_stream(stream, own, options) for stream, own in queries.items()]
+        return Answers.combined(self._spark, parts, order)
+
+    def alone(self, query: Query) -> DataFrame:
+        """The same query as a Spark job of its own."""
+        time = self._sources.stream(query.stream).info.time
+        return alone(self._sources.enriched(query), query, time)
+
+    def _run_stream(
+        self, stream: str, queries: Sequence[BoundQuery], options: RunOptions
+    ) -> Answers:
+        def run_apart(suspects: Sequence[BoundQuery], _: object) -> Answers:
+            healthy = [query for query in queries if not query.fragile]
+            rest = [self._run_stream(stream, healthy, options)] if healthy else []
+            apart = {q.name: (q.query, self._slots_alone(q.query)) for q in suspects}
+            return Answers.combined(self._spark, [*rest, Answers.apart(self._spark, apart)])
+
+        return go_on_without(
+            fragile(queries), lambda: self._run_shared(stream, queries, options), run_apart
+        )
+
+    def _run_shared(
+        self, stream: str, queries: Sequence[BoundQuery], options: RunOptions
+    ) -> Answers:
+        source = self._sources.stream(stream)
+        plan = self.plan(stream, queries, options.trees)
+        enriched = self._sources.lookups.enrich(source.rows, plan.joins, plan.columns)
+        cells = Cells()
+        records = choose_records(
+            plan, enriched, self._cost, cells, options.send_records, self._occupied_cells
+        )
+        answers = run(
+            self._spark,
+            plan,
+            enriched,
+            source.info.time,
+            lambda: source.instant,
+            most_on_driver=options.most_on_driver,
+            cells=cells,
+            folds=fold(plan.forest, cells) if records is None else {},
+            reduced=records,
+        )
+        self._records[stream] = records
+        return answers
+
+    def _load(self, source: StreamSource, queries: Sequence[BoundQuery]) -> Load:
+        """What is known of the rows; they are looked at once, if it may matter."""
+        if source.rows.isStreaming or not have_different_edges(queries):
+            return Load()
+        name, texts = source.info.name, tuple(query.query.text for query in queries)
+        known = self._loads.get(name)
+        if known is None or known.texts != texts:
+            load = measure_load(
+                name,
+                queries,
+                source.rows,
+                source.info.time,
+                self._sources.lookups,
+                self._cost,
+                lambda: source.counted[0],
+            )
+            known = self._loads[name] = _MeasuredLoad(texts, load)
+        return known.load
+
+    def _slots_alone(self, query: Query) -> DataFrame:
+        time = self._sources.stream(query.stream).info.time
+        return slots(self._sources.enriched(query), query, time)

@@ -1,0 +1,27 @@
+"""Answers on the screen."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+from rich.console import Console
+from rich.table import Table
+
+from gingham.sinks.answer import Answer
+
+SHOWN = 20  # rows of an answer
+
+
+class ConsoleSink:
+    """The first rows of every answer, printed."""
+
+    def __init__(self, console: Console | None = None) -> None:
+        self._console = console or Console()
+
+    def deliver(self, name: str, answer: Answer, number: int) -> None:
+        table = Table(title=f"{name}, batch {number}: {answer.num_rows:,} rows")
+        shown = pa.Table.from_batches([next(answer.batches())])
+        for column in shown.column_names:
+            table.add_column(column)
+        for row in shown.slice(0, SHOWN).to_pylist():
+            table.add_row(*(str(value) for value in row.values()))
+        self._console.print(table)

@@ -1,0 +1,24 @@
+"""Answers in this process."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from gingham.sinks.answer import Answer
+
+
+class MemorySink:
+    """Answers for tests and notebooks; they are gone when the process ends."""
+
+    def __init__(self) -> None:
+        self._answers: dict[str, dict[int, pa.Table]] = {}
+
+    def deliver(self, name: str, answer: Answer, number: int) -> None:
+        self._answers.setdefault(name, {})[number] = answer.table()
+
+    def arrow(self, name: str) -> pa.Table | None:
+        """All answers of a query so far."""
+        deliveries = self._answers.get(name)
+        if not deliveries:
+            return None
+        return pa.concat_tables([deliveries[number] for number in sorted(deliveries)])

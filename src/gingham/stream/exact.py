@@ -1,0 +1,296 @@
+"""Exact queries over one stream: batches become shards, shards become answers."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+
+from gingham.checkpoint.log import Log
+from gingham.core.arrays import Ints
+from gingham.core.errors import AnswerError, GinghamError
+from gingham.core.stopwatch import Stopwatch
+from gingham.core.time import NEVER
+from gingham.finals.recode import recode
+from gingham.plan.bound import BoundQuery
+from gingham.plan.cells import Cells
+from gingham.plan.fold import fold
+from gingham.plan.forest import Forest
+from gingham.session.fragile import fragile, go_on_without
+from gingham.sinks.delivery import Delivery
+from gingham.stream.batch import FEW_ROWS, Batch, TooManyShardsError, collect, no_rows
+from gingham.stream.clock import Marks, may_close
+from gingham.stream.due_answers import DueAnswers, DueWindows
+from gingham.stream.entry import Entry
+from gingham.stream.epoch import NO_EPOCH, Epoch, StoredEpoch
+from gingham.stream.executor_shards import ExecutorShards
+from gingham.stream.matched_rows import MatchedRows
+from gingham.stream.planner import Job, Planner
+from gingham.stream.settings import StreamSettings
+from gingham.stream.state import State
+from gingham.stream.work import Answered, Computed, Kept
+
+# A batch is expected to reach up to so many times as far into the future as the last one did.
+_FARTHER = 4
+
+
+class ExactWork:
+    """What a loop does for exact queries: see `Work`, whose methods these are."""
+
+    def __init__(
+        self,
+        job: Job,
+        log: Log,
+        delivery: Delivery,
+        executor_shards: ExecutorShards,
+        settings: StreamSettings,
+    ) -> None:
+        self._job = job
+        self._log = log
+        self._delivery = delivery
+        self._executor_shards = executor_shards
+        self._planner = Planner(job, settings)
+        self._state = State()
+        self._epoch = NO_EPOCH
+        self._stored = -1  # the number of the last epoch in the log
+        self._computed: tuple[Epoch, Batch] = NO_EPOCH, no_rows()  # what `take` goes on with
+        self._few = False  # had the last batch few rows?
+        self._latest: tuple[int, int] = NEVER, NEVER  # event time after the last two entries
+        self._cells = Cells()
+        self._folds: tuple[Forest | None, Mapping[int, Ints]] = None, {}
+        self._matched = MatchedRows()
+        self._removed: set[str] = set()
+
+    @property
+    def queries(self) -> Collection[str]:
+        return [query.name for query in self._epoch.queries]
+
+    @property
+    def registered(self) -> Collection[str]:
+        return [query.name for query in self._job.queries()]
+
+    @property
+    def current(self) -> Epoch:
+        """The epoch of the last batch."""
+        return self._epoch
+
+    @property
+    def folds(self) -> Mapping[int, Ints] | None:
+        """Which cells stand for which in the last batch; None if cells are not folded."""
+        return self._folds_of(self._epoch) if self._job.fold_cells else None
+
+    @property
+    def epoch(self) -> int:
+        return self._epoch.number
+
+    @property
+    def size(self) -> int:
+        return len(self._state)
+
+    def delay(self, stream: str) -> int:  # noqa: ARG002  (there is only one)
+        return self._job.timing.delay
+
+    def compute(
+        self, stream: str, rows: DataFrame | None, last: Entry, watch: Stopwatch
+    ) -> Computed:
+        before = last.marks_of(stream)
+        planned = self._planner.plan(self._epoch, before, rows, self._state)
+        watch.lap("plan")
+        epoch, batch = self._collect(rows, planned, before)
+        watch.lap("shards")
+        folders = self._write_shards(last.number + 1, batch)
+        if epoch.number != self._stored:
+            self._log.write_epoch(epoch.number, epoch.to_json())
+            self._stored = epoch.number
+        self._computed = epoch, batch
+        return Computed(
+            table=batch.shards,
+            details={
+                "epoch": epoch.number,
+                "backfilled": sorted(epoch.backfilled),
+                "folders": folders,
+            },
+            rows=batch.rows,
+            late=batch.late,
+            timeless=batch.timeless,
+            latest=batch.latest,
+        )
+
+    def _collect(self, rows: DataFrame | None, epoch: Epoch, before: Marks) -> tuple[Epoch, Batch]:
+        """Make the shards of a batch; queries that bring the job down are left out."""
+        if rows is None:
+            return epoch, no_rows()
+        try:
+            return go_on_without(
+                fragile(epoch.queries),
+                lambda: (epoch, self._shards_of(rows, epoch, before)),
+                lambda suspects, why: self._collect(
+                    rows, self._set_aside(epoch, suspects, why, before), before
+                ),
+            )
+        except TooManyShardsError as found:
+            return self._collect(rows, epoch.moved_to_executors(found.grids), before)
+
+    def _set_aside(
+        self, epoch: Epoch, suspects: Sequence[BoundQuery], why: AnswerError, before: Marks
+    ) -> Epoch:
+        self._planner.quarantine.hold(suspects, why)
+        return self._planner.without(self._epoch, epoch, suspects, before)
+
+    def _shards_of(self, rows: DataFrame, epoch: Epoch, before: Marks) -> Batch:
+        job = self._job
+        return collect(
+            rows,
+            epoch.plan,
+            job.lookups,
+            job.time,
+            before.watermark,
+            self._expected_time,
+            few=self._few,
+            on_executors=epoch.on_executors,
+            most=job.most_on_driver,
+            folds=self._folds_of(epoch),
+        )
+
+    def _write_shards(self, number: int, batch: Batch) -> list[str]:
+        """Let executors write their shards of a batch; the names of the folders."""
+        if batch.on_executors is None:
+            return []
+        folder = self._executor_shards.write(number, batch.on_executors)
+        if batch.cached is not None:
+            batch.cached.unpersist()
+        return [folder]
+
+    def _folds_of(self, epoch: Epoch) -> Mapping[int, Ints]:
+        if not self._job.fold_cells or epoch.forest is None:
+            return {}
+        if self._folds[0] is not epoch.forest:
+            self._folds = epoch.forest, fold(epoch.forest, Cells())
+        return self._folds[1]
+
+    @property
+    def _expected_time(self) -> tuple[int, int | None] | None:
+        """Where the next rows are expected: not much farther on than the last ones were."""
+        before, after = self._latest
+        if after == NEVER:
+            return None
+        return after, None if before == NEVER else _FARTHER * (after - before)
+
+    def take(self, entry: Entry, table: pa.Table) -> None:
+        epoch, batch = self._computed
+        self._change(epoch)
+        self._matched.add(batch.rows_in_cells)
+        self._state.add(table, epoch.codebook)
+        for folder in entry.details["folders"]:
+            self._executor_shards.add(folder, epoch.codebook)
+        self._note_latest(entry)
+        self._few = batch.rows <= FEW_ROWS
+        self._planner.rates.seen(batch.rows, self._latest[1])
+
+    def _change(self, epoch: Epoch) -> None:
+        if epoch is self._epoch:
+            return
+        self._matched.settle(self._epoch.forest, self._cells)
+        gone = {q.name for q in self._epoch.queries} - {q.name for q in epoch.queries}
+        # What is known of a query that was set aside is still to be seen.
+        self._removed |= gone - set(self._planner.quarantine.names)
+        self._epoch = replace(epoch, backfilled=frozenset())
+        self._cells = Cells()
+
+    def answer(self, before: Entry, entry: Entry) -> Answered:
+        epoch, due_answers = self._epoch, DueAnswers()
+        due = self._due(before, entry)
+        on_driver = {q: d for q, d in due.items() if not epoch.is_on_executors(q)}
+        if on_driver and epoch.forest is not None:
+            reaches = [windows.reach(query.window) for query, windows in on_driver.items()]
+            low, high = min(r[0] for r in reaches), max(r[1] for r in reaches)
+            shards = self._state.between(low, high, epoch.forest)
+            due_answers.on_driver(self._job.spark, on_driver, shards, self._cells)
+        on_executors = {q: d for q, d in due.items() if epoch.is_on_executors(q)}
+        if on_executors and epoch.forest is not None:
+            left = self._state.of(epoch.on_executors, epoch.forest)
+            folders = entry.details["folders"]
+            shards = self._executor_shards.shards(
+                epoch.forest, left, folders[-1] if folders else None
+            )
+            if shards is not None:
+                store = partial(self._delivery.store, entry.number)
+                due_answers.on_executors(on_executors, shards, epoch.forest, store)
+        return Answered(due_answers.answers, due_answers.failed, due_answers.seconds)
+
+    def _due(self, before: Entry, entry: Entry) -> DueWindows:
+        """The queries that an entry may answer, and which of their windows."""
+        timing, born, stream = self._job.timing, self._epoch.born, self._job.stream
+        backfilled = entry.details["backfilled"]
+        due = {
+            query: timing.due(
+                Marks() if query.name in backfilled else before.marks_of(stream),
+                entry.marks_of(stream),
+                born[query.name],
+            )
+            for query in self._epoch.queries
+        }
+        return {q: d for q, d in due.items() if d.open is not None or may_close(q.window, d)}
+
+    def forget(self, entry: Entry) -> None:
+        self._state.prune(self._floors(entry), self._epoch.forest)
+
+    def _floors(self, entry: Entry) -> Mapping[int, int]:
+        """From which instant on the shards of each grid are needed after an entry."""
+        return self._epoch.floors(self._job.timing, entry.marks_of(self._job.stream))
+
+    def keep(self, entry: Entry) -> Kept:
+        forest, folders = self._epoch.forest, list[str]()
+        if forest is not None and self._executor_shards:
+            left = self._state.of(self._epoch.on_executors, forest)
+            floors = self._floors(entry)
+            folders = [self._executor_shards.compact(entry.number, forest, left, floors)]
+            self._state.drop(self._epoch.on_executors, forest)
+        return Kept(
+            table=self._state.table,
+            details={**entry.details, "folders": folders},
+            epochs=[self._stored],
+        )
+
+    def kept(self, snapshot: Kept) -> None:
+        self._executor_shards.keep_only(snapshot.details["folders"], self._epoch.codebook)
+
+    def open(self) -> None:
+        """Nothing to read: entries name their epochs."""
+
+    def restore(self, entry: Entry, table: pa.Table, *, is_snapshot: bool) -> None:  # noqa: ARG002
+        number = entry.details["epoch"]
+        stored = StoredEpoch.from_json(self._log.epoch(number).about)
+        if number != self._stored:
+            bound = [self._job.bind(sql, name) for name, sql in stored.texts.items()]
+            self._epoch = stored.bound(self._job.stream, bound)
+            self._stored = number
+            self._cells = Cells()
+        codebook = self._epoch.codebook
+        self._state.add(recode(table, stored.codebook, codebook), codebook)
+        for folder in entry.details["folders"]:
+            self._executor_shards.add(folder, stored.codebook)
+        self._note_latest(entry)
+
+    def _note_latest(self, entry: Entry) -> None:
+        self._latest = self._latest[1], entry.marks_of(self._job.stream).latest
+
+    def resume(self, entry: Entry, done: Mapping[str, Any]) -> None:
+        """Nothing to do: what is answered follows from the marks of entries."""
+
+    def removed(self) -> Collection[str]:
+        removed, self._removed = self._removed, set()
+        for name in removed:
+            self._matched.of_query.pop(name, None)
+        return removed
+
+    def set_aside(self) -> Mapping[str, GinghamError]:
+        return self._planner.quarantine.new_reasons()
+
+    def matched(self) -> Mapping[str, int]:
+        self._matched.settle(self._epoch.forest, self._cells)
+        return self._matched.of_query

@@ -1,0 +1,15 @@
+"""How a running stream keeps house; the defaults suit nearly everyone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class StreamSettings:
+    """What `start` takes as `settings`."""
+
+    snapshot_every: int = 20  # entries of the log, before a snapshot replaces them
+    sink_patience: float = 2.0  # seconds that a failing sink may hold up a batch
+    rate_batches: int = 16  # batches that the rate of a stream is measured over
+    rate_tolerance: float = 2.0  # trees are woven again when the rate changed by this factor
