@@ -15,7 +15,7 @@ from gingham.core.errors import CheckpointError
 
 
 class Files:
-    """A folder. A reader sees a file that is complete, or none."""
+    """A folder of files, on this machine or in an object store, each complete or not there."""
 
     def __init__(self, root: str) -> None:
         try:
@@ -28,17 +28,17 @@ class Files:
         self.root = root
 
     def within(self, folder: str) -> Files:
-        """A folder in this one."""
+        """Open a folder in this one; it is made if need be."""
         return Files(f"{self.root}/{folder}")
 
     def write(self, name: str, content: bytes) -> None:
-        """Put a file into place, over an older one of that name."""
+        """Write a file, in place of an older one of that name."""
         with self.opened(name) as stream:
             stream.write(content)
 
     @contextmanager
     def opened(self, name: str) -> Generator[pa.NativeFile]:
-        """A file to be written, which is in place when this ends without an error."""
+        """Open a file for writing; it is there only once the block ends without an error."""
         path = f"{self._root}/{name}"
         # Object stores show a file when it is complete; elsewhere it is renamed then.
         staged = path if self._atomic else f"{self._root}/_{name}.tmp"
@@ -48,23 +48,24 @@ class Files:
             self._system.move(staged, path)
 
     def read(self, name: str) -> bytes:
+        """Read a whole file."""
         with self._system.open_input_stream(f"{self._root}/{name}") as stream:
             return cast("bytes", stream.read())
 
     def names(self) -> list[str]:
-        """All files, sorted, without those that were never finished."""
+        """List all complete files, sorted by name."""
         selector = fs.FileSelector(self._root, allow_not_found=True)
         found = self._system.get_file_info(selector)
         return sorted(f.base_name for f in found if f.is_file and f.base_name[0] not in "_.")
 
     def folders(self) -> list[str]:
-        """All folders, sorted."""
+        """List all folders, sorted by name."""
         selector = fs.FileSelector(self._root, allow_not_found=True)
         found = self._system.get_file_info(selector)
         return sorted(f.base_name for f in found if f.type == fs.FileType.Directory)
 
     def parquet(self, folder: str) -> Iterator[pa.RecordBatch]:
-        """The rows of a folder that Spark wrote, some at a time."""
+        """Read a folder of Parquet files that Spark wrote, some rows at a time."""
         found = dataset(f"{self._root}/{folder}", filesystem=self._system, format="parquet")
         return cast("Iterator[pa.RecordBatch]", found.to_batches())
 
@@ -74,10 +75,11 @@ class Files:
             self._system.delete_dir(f"{self._root}/{folder}")
 
     def is_empty(self) -> bool:
-        """Whether there is nothing at all in it."""
+        """Whether the folder holds nothing at all."""
         return not self._system.get_file_info(fs.FileSelector(self._root, allow_not_found=True))
 
     def exists(self, name: str) -> bool:
+        """Whether there is a file or folder of this name."""
         return self._system.get_file_info(f"{self._root}/{name}").type != fs.FileType.NotFound
 
     def delete(self, name: str) -> None:

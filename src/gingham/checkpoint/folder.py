@@ -1,4 +1,4 @@
-"""A checkpoint is opened or made."""
+"""The folder of a checkpoint is opened or made, and refused if it is not of these streams."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ABOUT = "gingham.json"
 
 
 class Checkpoint:
-    """A folder.
+    """The folder that `checkpoint=` names.
 
     gingham.json    the columns of each stream
     queries/        the queries
@@ -37,7 +37,7 @@ class Checkpoint:
         self.registry = Registry(self.files.within("queries"))
 
     def of(self, stream: str, rows: DataFrame, time: str) -> Files:
-        """The folder of a stream; refused if the stream has other columns now."""
+        """Open the folder of a stream; it is refused if the stream has other columns now."""
         about = read_json(self.files, _ABOUT)
         schema = column_types(rows)
         known = about["streams"].get(stream)

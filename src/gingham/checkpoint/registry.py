@@ -1,4 +1,4 @@
-"""The queries of a checkpoint: they survive a restart."""
+"""The registry of queries in a checkpoint, so that they survive a restart."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gingham.checkpoint.seal import read_json, write_json
 
 @dataclass(frozen=True, slots=True)
 class Registered:
-    """A query as text."""
+    """A query as the checkpoint keeps it: its text."""
 
     name: str
     sql: str
@@ -19,12 +19,13 @@ class Registered:
 
 
 class Registry:
-    """One file per query."""
+    """Keeps the text of every query in a file of its own."""
 
     def __init__(self, files: Files) -> None:
         self._files = files
 
     def put(self, query: Registered) -> None:
+        """Write a query, in place of an older one of that name."""
         write_json(
             self._files,
             _file(query.name),
@@ -32,14 +33,16 @@ class Registry:
         )
 
     def remove(self, name: str) -> None:
+        """Delete a query, if it is there."""
         self._files.delete(_file(name))
 
     def all(self) -> list[Registered]:
+        """Read all queries."""
         return [Registered(**read_json(self._files, name)) for name in self._files.names()]
 
 
 def file_name(name: str) -> str:
-    """A query's name as that of a file, whatever it holds."""
+    """Turn the name of a query into a file name, whatever characters it has."""
     # Files whose names start with "_" or "." are not seen.
     return "q-" + quote(name, safe="")
 

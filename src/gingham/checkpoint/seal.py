@@ -1,4 +1,4 @@
-"""Files that tell when they are damaged."""
+"""Seals: files that start with their format and a checksum, so that damage is noticed."""
 
 from __future__ import annotations
 

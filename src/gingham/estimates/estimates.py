@@ -1,4 +1,4 @@
-"""The estimates of one run over sketches."""
+"""The estimates of a batch run, by query."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Join aggregates over sketches: queries go in; a plan within a budget, and estimates, come out."""
+"""The session of estimates: join queries go in; a plan within a budget, and estimates, come out."""
 
 from __future__ import annotations
 

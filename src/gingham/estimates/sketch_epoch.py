@@ -1,4 +1,4 @@
-"""A plan of joined streams while it is in use: its sketches, and who reads them."""
+"""A plan of sketches over joined streams while it is in use, with its sketches so far."""
 
 from __future__ import annotations
 
@@ -69,19 +69,19 @@ class SketchEpoch:
 
     @property
     def live(self) -> SketchPlan:
-        """What rows are sketched under."""
+        """The plan that rows are sketched by: without what only queries that raised need."""
         return drop_queries(self.plan, self.raised)[0] if self.raised else self.plan
 
     @property
     def lost(self) -> dict[str, GinghamError]:
-        """Queries that it does not answer any more, and why."""
+        """The queries that lack sketches since some raised, and why."""
         if not self.raised:
             return {}
         why = next(iter(self.raised.values()))
         return {**dict.fromkeys(drop_queries(self.plan, self.raised)[1], why), **self.raised}
 
     def adopt(self, query: BoundJoin, after: int) -> bool:
-        """Let one more query read the sketches; False if it does already, or they do not serve."""
+        """Let a later query read the sketches; False if it does already, or cannot be estimated."""
         # Once a query raised, some sketches have gaps.
         if self.raised or any(query.name == known.name for known in self.plan.queries):
             return False
@@ -92,9 +92,10 @@ class SketchEpoch:
         return True
 
     def read_by(self, registered: Mapping[str, str]) -> list[BoundJoin]:
-        """The queries that it answers, of those that are registered with this text."""
+        """The queries of the plan that are registered with the same text and can be answered."""
         known, lost = self.plan.queries, self.lost
         return [q for q in known if registered.get(q.name) == q.query.text and q.name not in lost]
 
     def sketches(self) -> SketchTable:
+        """All sketches so far, of streams and of static tables."""
         return SketchTable(pa.concat_tables([self.tables, *self.parts]), self.plan.sharing)

@@ -1,4 +1,4 @@
-"""What estimates are made with: relations, a budget, and Spark."""
+"""What batch runs and streams of estimates have in common: relations, a budget, and Spark."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class RowCounts:
 
 
 def relation_of(source: RelationSource) -> Relation:
-    """What the parser has to know of a source."""
+    """Give a source as the parser knows it: a name, columns, an event time."""
     return Relation(source.name, column_types(source.rows), source.time)
 
 
@@ -58,10 +58,11 @@ class SketchSession:
     _passes: SketchPasses = field(default_factory=SketchPasses)
 
     def source(self, relation: str) -> RelationSource:
+        """Find the rows of a relation."""
         return self.sources()[relation.lower()]
 
     def bind(self, sql: str, name: str) -> BoundJoin:
-        """The query with types, or the reason why it is refused."""
+        """Parse a join aggregate and let Spark check it, or raise an error that says why not."""
         sources = self.sources()
         catalog = {key: relation_of(source) for key, source in sources.items()}
         query = parse_join_aggregate(sql, name, catalog)
@@ -77,7 +78,7 @@ class SketchSession:
         return replace(bound, fragile=bound.fragile or any(map(calls_user_function, read)))
 
     def plan(self, queries: Sequence[BoundJoin], weights: Mapping[str, float]) -> SketchPlan:
-        """Sketches for these queries within the budget."""
+        """Plan the sketches of these queries within the budget; `weights` tell how hard each is."""
         return share_sketches(
             queries,
             {source.name: source.time for source in self.sources().values()},
@@ -106,7 +107,7 @@ class SketchSession:
         )
 
     def sketch(self, plan: SketchPlan, rows: Mapping[str, DataFrame]) -> pa.Table:
-        """The sketches of some relations, from these rows of them."""
+        """Compute the sketches of relations from these rows of them: one pass over each."""
         passes = [one for one in plan.passes if one.relation in rows]
         times = {one.relation: self.source(one.relation).time for one in passes}
         slices = self._slices(plan, rows, times)
@@ -124,7 +125,7 @@ class SketchSession:
     def estimate(
         self, query: BoundJoin, plan: SketchPlan, sketches: SketchTable, starts: WindowStarts
     ) -> QueryEstimates:
-        """What a query answers, for windows that start here."""
+        """Estimate a query from sketches, for windows that start here."""
         bounds = pa.timestamp("us", "UTC")
         for relation in query.query.relations.values():
             source = self.source(relation)

@@ -1,4 +1,4 @@
-"""Whether the fragments of a run are reduced to records, and to which."""
+"""Whether partitions of a batch run send records in place of shards, decided by cost."""
 
 from __future__ import annotations
 
@@ -36,9 +36,10 @@ def choose_records(
     send_records: SendRecords,
     occupied_cells: OccupiedCells = met,
 ) -> Reduced | None:
-    """Records for the fragments of a plan: if wanted, or if that is expected to save something.
+    """Decompose the fragments of a plan into records, if asked to or if that is cheaper.
 
-    Which fragments there are is seen in a pass over the columns that conditions look at.
+    A pass over the columns of the conditions finds which fragments there are. Gives None where
+    shards are sent.
     """
     if send_records not in (True, False, "auto"):
         raise FragmentError(

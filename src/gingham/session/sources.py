@@ -45,14 +45,14 @@ class StreamSource:
 
     @functools.cached_property
     def instant(self) -> int:
-        """When there is data. Only speed depends on it, so one look is enough."""
+        """An instant at which there are rows. Only speed depends on it, so one look is enough."""
         if "counted" in self.__dict__:
             return self.counted[1]
         return first_instant(self.rows, self.info.time)
 
     @functools.cached_property
     def counted(self) -> tuple[Load, int]:
-        """How many rows over how much time, and the first instant."""
+        """The number of rows, their span of time, and their first instant: one pass over them."""
         return rows_and_span(self.rows, self.info.time)
 
 
@@ -67,6 +67,7 @@ class Sources:
         self._types: dict[object, Types] = {}
 
     def add_stream(self, name: str, rows: DataFrame, time: str, watermark: str | None) -> None:
+        """Register a stream, or refuse a name or an event time that cannot be used."""
         self._refuse_name(name)
         columns = column_types(rows)
         if time not in columns:
@@ -84,6 +85,7 @@ class Sources:
         self.streams[name.lower()] = StreamSource(Stream(name, columns, time), rows, watermark)
 
     def add_table(self, name: str, rows: DataFrame, keys: tuple[str, ...]) -> None:
+        """Register a table that rows are looked up in, or refuse a key that is not unique."""
         self._refuse_name(name)
         columns = column_types(rows)
         missing = [k for k in keys if k not in columns]
@@ -97,7 +99,7 @@ class Sources:
         self._tables[name.lower()] = Table(name, columns, keys)
 
     def stream(self, name: str | None) -> StreamSource:
-        """The stream of this name; without a name the only one there is."""
+        """Find a stream by its name; without a name the only one there is."""
         if name is None and len(self.streams) == 1:
             return next(iter(self.streams.values()))
         found = self.streams.get((name or "").lower())
@@ -110,7 +112,7 @@ class Sources:
         return found
 
     def bind(self, sql: str, name: str) -> BoundQuery:
-        """The query with types, or the reason why it is refused."""
+        """Parse a query and let Spark check it; gives it with types, or raises why not."""
         ansi = is_ansi(self._spark)
         catalog = Catalog({key: s.info for key, s in self.streams.items()}, self._tables)
         query, types = parse(sql, name, catalog)
@@ -125,7 +127,7 @@ class Sources:
         return self._types_for(query).rows
 
     def relations(self) -> dict[str, RelationSource]:
-        """All of them as relations that can be joined."""
+        """Give all streams and tables as relations that estimates can join."""
         streams = {
             key: RelationSource(s.info.name, s.rows, s.info.time, s.watermark)
             for key, s in self.streams.items()
@@ -149,7 +151,7 @@ class Sources:
 
 
 def _size(name: str, rows: DataFrame, keys: tuple[str, ...]) -> int:
-    """How many rows a table has; refused if a key comes twice."""
+    """Count the rows of a table, and refuse it if a key comes twice."""
     each = rows.groupBy(*(F.col(quoted(k)) for k in keys)).count()
     known = " AND ".join(f"{quoted(k)} IS NOT NULL" for k in keys)
     repeated = F.expr(f"CASE WHEN {known} AND count > 1 THEN struct(*) END")

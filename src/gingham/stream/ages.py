@@ -1,4 +1,4 @@
-"""Since when edges, cuts and columns exist without a gap: how far back a newcomer can be answered.
+"""Ages: since when shards tell edges, cuts and columns apart, so how far back a new query can go.
 
 Everything that a plan distinguishes has an age: the latest event time that was seen before it was
 there. Shards of rows after that tell it apart, so a query whose edges, cuts and columns are all old
@@ -18,12 +18,12 @@ Ages = Mapping[str, int]
 
 
 def aged(forest: Forest, before: Ages, latest: int) -> dict[str, int]:
-    """The ages of all that a plan distinguishes; what is new is as old as the latest event."""
+    """Compute the ages of all that a plan distinguishes; new things are as old as `latest`."""
     return {thing: before.get(thing, latest) for thing in _things(forest)}
 
 
 def known_since(query: BoundQuery, forest: Forest, ages: Ages) -> int:
-    """After which event time shards tell the query's rows and windows apart."""
+    """Find the event time after which shards tell the rows and windows of a query apart."""
     grid = forest.grid_of(query)
     own = {axis.attribute: axis for axis in grid.axes}
     needed = [ages[_grid(grid)]]
@@ -41,7 +41,7 @@ def known_since(query: BoundQuery, forest: Forest, ages: Ages) -> int:
 
 
 def _classes(forest: Forest) -> dict[int, set[ResidueClass]]:
-    """The edges of each tree: those, too, that a finer window hides, for it may leave."""
+    """Collect the edges of each tree, also those that a finer window hides: it may be removed."""
     found: dict[int, set[ResidueClass]] = {}
     for query in forest.queries:
         found.setdefault(forest.grid_of(query).tree, set()).update(query.window.classes)

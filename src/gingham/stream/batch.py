@@ -1,4 +1,4 @@
-"""A micro-batch of rows becomes shards, in one Spark job."""
+"""The rows of a micro-batch become shards, in one Spark job."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ FEW_ROWS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Shards, and what was counted on the way."""
+    """The shards of a micro-batch, and what was counted on the way."""
 
     shards: pa.Table
     rows: int
@@ -63,7 +63,7 @@ def collect(
     most: int,
     folds: Mapping[int, Ints] | None = None,
 ) -> Batch:
-    """Code and group the rows of a batch.
+    """Turn the rows of a micro-batch into shards: find slice and cells of each row, and group.
 
     `expected_time` is an instant near which rows are expected, and how near, if that is known.
 

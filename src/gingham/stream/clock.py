@@ -1,4 +1,4 @@
-"""Event time: the watermark, and which windows it closes."""
+"""Event time of a stream: the watermark, and which windows it closes."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from gingham.session.sources import StreamSource
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """How far a stream has come, in microseconds."""
+    """How far a stream has come in event time, in microseconds since 1970."""
 
     watermark: int = NEVER  # no row before it is expected any more
     latest: int = NEVER  # the latest event time that was seen
 
     def seen(self, latest: int, delay: int) -> Marks:
-        """After a batch of rows up to `latest`; a watermark never goes back."""
+        """Move the marks after a batch with rows up to `latest`; a watermark never goes back."""
         if latest == NEVER:
             return self
         return Marks(max(self.watermark, latest - delay), max(self.latest, latest))
@@ -27,20 +27,20 @@ class Marks:
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """What a stream does about time."""
+    """When the windows of a stream are answered: once, early, or again for late rows."""
 
     delay: int  # how much later than the latest row a row may come
     lateness: int = 0  # how much later it may come still, and correct windows that were answered
     early: bool = False  # answer windows that are still open, whenever they change
 
     def due(self, before: Marks, after: Marks, born: int) -> Due:
-        """Which windows a batch must answer that moved the marks."""
+        """Tell which windows of a query must be answered after a batch that moved the marks."""
         watched = self.early or self.lateness > 0
         opened = before.watermark - self.lateness if watched else None
         return Due(before.watermark, after.watermark, born, opened, early=self.early)
 
     def floor(self, window: Window, after: Marks, born: int) -> int:
-        """Where the first window starts that is not yet answered for good."""
+        """Find where the first window starts that is not yet answered for good."""
         if after.watermark == NEVER:
             return NEVER
         beyond = after.watermark - self.lateness - window.range

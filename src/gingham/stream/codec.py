@@ -1,4 +1,4 @@
-"""Codebooks and standing decisions as JSON."""
+"""Epochs as JSON: their codebooks, and the optimizer's decisions that stay fixed."""
 
 from __future__ import annotations
 

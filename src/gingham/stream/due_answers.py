@@ -1,4 +1,4 @@
-"""The answers that are due, from shards in memory or from shards with the executors."""
+"""Answers of the windows that a batch closes, computed on the driver or on the executors."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ DueWindows = Mapping[BoundQuery, Due]
 
 @dataclass
 class DueAnswers:
-    """Answers by the names of their queries, why some have none, how long each took."""
+    """Collects answers by query, why some queries have none, and how long each took."""
 
     answers: dict[str, Answer] = field(default_factory=dict)
     failed: dict[str, GinghamError] = field(default_factory=dict)
@@ -36,7 +36,7 @@ class DueAnswers:
     def on_driver(
         self, spark: SparkSession, due_windows: DueWindows, table: ShardTable, cells: Cells
     ) -> None:
-        """Answer queries in this process; one that fails does not touch the others."""
+        """Answer queries from shards on the driver; one that fails does not touch the others."""
         slots: dict[str, pa.Table] = {}
         for query, due in due_windows.items():
             start = time.perf_counter()
@@ -59,7 +59,7 @@ class DueAnswers:
         forest: Forest,
         store: Callable[[str, DataFrame], StoredAnswer],
     ) -> None:
-        """Answer queries where their shards are."""
+        """Answer queries from shards on the executors, which write the answers into folders."""
         for query, due in due_windows.items():
             start = time.perf_counter()
             slots = answer_due(query, shards, forest, due)

@@ -1,4 +1,4 @@
-"""Epochs: which queries ran, since when, and what the shards of that time mean."""
+"""Epochs: a stream's plan between two changes of its queries, and what its shards mean."""
 
 from __future__ import annotations
 
@@ -34,28 +34,31 @@ class Optimizer:
 class Epoch:
     """A plan, and from when on each of its queries is answered.
 
-    A query answers the windows that start after it was born: after the latest event time that was
-    seen before it came.
+    A query answers the windows that start after `born`: after the latest event time that the
+    stream had seen when the query was added.
     """
 
     number: int
     plan: Plan | None  # None while there are no queries
     born: Mapping[str, int] = field(default_factory=dict)
     ages: Ages = field(default_factory=dict)
-    backfilled: frozenset[str] = frozenset()  # newcomers that are answered for the time before, too
+    backfilled: frozenset[str] = frozenset()  # new queries that earlier windows are answered of
     # The numbers of grids whose shards stay with the executors.
     on_executors: frozenset[int] = frozenset()
 
     @property
     def forest(self) -> Forest | None:
+        """The trees and grids of the plan."""
         return self.plan.forest if self.plan else None
 
     @property
     def queries(self) -> tuple[BoundQuery, ...]:
+        """The queries of the plan."""
         return self.plan.forest.queries if self.plan else ()
 
     @property
     def codebook(self) -> Codebook:
+        """What the cells and columns of shards mean."""
         return self.plan.forest.codebook if self.plan else Codebook((), (), ())
 
     def is_on_executors(self, query: BoundQuery) -> bool:
@@ -64,7 +67,7 @@ class Epoch:
         return bool(grids) and forest is not None and forest.grid_of(query).number in grids
 
     def floors(self, timing: Timing, after: Marks) -> dict[int, int]:
-        """For each grid, by its number, from which instant on its shards are needed."""
+        """Compute from which instant on the shards of each grid, by its number, are needed."""
         floors: dict[int, int] = {}
         for query in self.queries:
             floor = timing.floor(query.window, after, self.born[query.name])
@@ -80,9 +83,10 @@ class Epoch:
         floors: Mapping[int, int],
         optimizer: Optimizer,
     ) -> Epoch:
-        """The epoch with these queries; this one if they are the same.
+        """Plan an epoch for these queries; gives this one if they are the same.
 
-        `floors` tells from which instant on the shards of each grid are kept.
+        `latest` is the latest event time so far; `floors` tells from which instant on the shards of
+        each grid are kept, so that backfilled queries know how far back they can be answered.
         """
         texts = {q.name: q.query.text for q in self.queries}
         if texts == {q.name: q.query.text for q in queries}:
@@ -100,16 +104,16 @@ class Epoch:
             kept = floors.get(forest.grid_of(query).number, latest + 1)
             born[query.name] = max(known_since(query, forest, ages), kept - 1)
         return Epoch(
-            self.number + 1,
-            plan,
-            born,
-            ages,
-            frozenset(q.name for q in backfilled),
-            self.on_executors & {grid.number for grid in forest.grids},
+            number=self.number + 1,
+            plan=plan,
+            born=born,
+            ages=ages,
+            backfilled=frozenset(q.name for q in backfilled),
+            on_executors=self.on_executors & {grid.number for grid in forest.grids},
         )
 
     def rewoven(self, latest: int, optimizer: Optimizer) -> Epoch:
-        """The epoch with the same queries in other trees; this one if those are as good as any.
+        """Plan the same queries anew, in other trees; gives this epoch if none are better.
 
         A grid takes its shards along: every edge that its queries need is in both trees.
         """
@@ -130,7 +134,7 @@ class Epoch:
         return replace(self, number=self.number + 1, plan=plan, ages=ages)
 
     def moved_to_executors(self, grids: Iterable[Grid]) -> Epoch:
-        """The epoch after some grids have become too large for the driver; this one if none has."""
+        """Let the shards of more grids, too large for the driver, stay with the executors."""
         moved = self.on_executors.union(grid.number for grid in grids)
         if moved == self.on_executors:
             return self
@@ -149,6 +153,7 @@ class Epoch:
         )
 
     def to_json(self) -> dict[str, Any]:
+        """The epoch as the log keeps it; `StoredEpoch` reads it again."""
         return {
             "number": self.number,
             "queries": [
@@ -176,18 +181,19 @@ class StoredEpoch:
 
     @classmethod
     def from_json(cls, found: dict[str, Any]) -> StoredEpoch:
+        """Read what `Epoch.to_json` wrote."""
         return cls(
-            found["number"],
-            {q["name"]: q["sql"] for q in found["queries"]},
-            {q["name"]: q["born"] for q in found["queries"]},
-            codebook_from_json(found["codebook"]),
-            standing_from_json(found["standing"]),
-            found["ages"],
-            frozenset(found["on_executors"]),
+            number=found["number"],
+            texts={q["name"]: q["sql"] for q in found["queries"]},
+            born={q["name"]: q["born"] for q in found["queries"]},
+            codebook=codebook_from_json(found["codebook"]),
+            standing=standing_from_json(found["standing"]),
+            ages=found["ages"],
+            on_executors=frozenset(found["on_executors"]),
         )
 
     def bound(self, stream: str, queries: Sequence[BoundQuery]) -> Epoch:
-        """The epoch again, with its queries bound; another one if its cells are numbered anew."""
+        """Plan the stored epoch again; it gets another number if its cells are numbered anew."""
         standing = self.standing
         trees = {q.name: standing.trees[standing.grids[q.name]] for q in queries}
         plan = optimize(stream, queries, standing=standing, trees=trees) if queries else None

@@ -1,4 +1,4 @@
-"""Shards that stay with the executors: folders of Parquet files, one for each batch that has some.
+"""Shards that stay with the executors: a folder of Parquet files for each batch that has some.
 
 The shards of a grid with too many for the driver stay here. What its queries need is read from the
 folders, recoded, answered and written where the data is; the driver sees names and counts.
@@ -24,7 +24,7 @@ from gingham.spark.shards import in_grids
 
 
 class ExecutorShards:
-    """Folders of shards, and what their cells and columns mean."""
+    """The folders of shards of a stream, and what their cells and columns mean."""
 
     def __init__(self, spark: SparkSession, files: Files) -> None:
         self._spark = spark
@@ -41,11 +41,11 @@ class ExecutorShards:
         return folder
 
     def add(self, folder: str, book: Codebook) -> None:
-        """The log names a folder."""
+        """Count a folder that an entry of the log names among the shards."""
         self._books[folder] = book
 
     def shards(self, forest: Forest, on_driver: pa.Table, fresh: str | None) -> DataFrame | None:
-        """All shards in the cells and columns of this forest, if any; those of a folder are fresh.
+        """Read all shards, in the cells and columns of a forest; those of the folder `fresh` are new.
 
         `on_driver` are shards of these grids that are still there, from before the grids moved.
         """
@@ -65,7 +65,7 @@ class ExecutorShards:
     def compact(
         self, number: int, forest: Forest, on_driver: pa.Table, floors: Mapping[int, int]
     ) -> str:
-        """One new folder for all that is still needed; the others stay until they are dropped."""
+        """Merge all shards that are still needed into one new folder; the others are not deleted."""
         needed = " OR ".join(
             f"({in_grids(names.CELL, [grid])} AND {names.INSTANT} >= {floors[grid.number]}L)"
             for grid in forest.grids
@@ -78,7 +78,7 @@ class ExecutorShards:
         return folder
 
     def keep_only(self, folders: Iterable[str], book: Codebook) -> None:
-        """Drop all folders but these, which have the cells and columns of this plan."""
+        """Delete all folders but these, which have the cells and columns of this plan."""
         self._books = dict.fromkeys(folders, book)
         for folder in self._files.folders():
             if folder not in self._books:

@@ -1,4 +1,4 @@
-"""Which queries the next batch of a stream answers, and how they are woven."""
+"""Plans for the batches of a stream: which queries are answered, in which trees and grids."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Bind = Callable[[str, str], BoundQuery]
 
 @dataclass(frozen=True)
 class Job:
-    """What a loop works with."""
+    """Everything that exact queries over one stream need to be planned and answered."""
 
     spark: SparkSession
     stream: str
@@ -46,7 +46,7 @@ class Job:
 
 
 class Planner:
-    """Makes the epochs of one stream, each from the one before."""
+    """Makes a new epoch when queries come, go or fail, or when the rate of the stream changes."""
 
     def __init__(self, job: Job, settings: StreamSettings) -> None:
         self._job = job
@@ -54,7 +54,7 @@ class Planner:
         self.quarantine = Quarantine()
 
     def plan(self, epoch: Epoch, before: Marks, df: DataFrame | None, state: State) -> Epoch:
-        """The epoch of a batch: this one again if nothing has changed."""
+        """Plan the epoch of a batch; gives the epoch before it if nothing has changed."""
         wanted = self.quarantine.admitted(self._job.queries())
         if df is not None and before.latest == NEVER and have_different_edges(wanted):
             self.rates.load = self._first_look(df, wanted)
@@ -64,17 +64,17 @@ class Planner:
             planned = self._without_ages(epoch, epoch.rewoven(before.latest, self._optimizer))
         if planned.forest is None or planned is not epoch or len(state) <= self._job.most_on_driver:
             return planned
-        near = {
+        on_driver = {
             grid: count
             for grid, count in shards_in(state.table, planned.forest).items()
             if grid.keys and grid.number not in planned.on_executors
         }
-        return planned.moved_to_executors(too_large(near, self._job.most_on_driver // 2))
+        return planned.moved_to_executors(too_large(on_driver, self._job.most_on_driver // 2))
 
     def without(
         self, epoch: Epoch, planned: Epoch, culprits: Iterable[BoundQuery], before: Marks
     ) -> Epoch:
-        """The epoch after `epoch`, with the queries of a planned one that did not fail."""
+        """Plan the epoch that follows `epoch` once more, without the queries that failed."""
         failed = {query.name for query in culprits}
         rest = [q for q in planned.queries if q.name not in failed]
         return self._next(epoch, rest, before)
@@ -95,7 +95,7 @@ class Planner:
         return Optimizer(self._job.cost, self.rates.load, self._job.optimize)
 
     def _first_look(self, df: DataFrame, queries: Sequence[BoundQuery]) -> Load:
-        """What the first rows tell."""
+        """Measure the first batch: how many rows, over how much time, spread how."""
         job = self._job
 
         def count() -> Load:

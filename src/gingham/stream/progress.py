@@ -1,4 +1,4 @@
-"""What a stream is doing, and has done."""
+"""What users see of running streams: progress by batch, by query and by stream."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How fast a stream runs, as its batches tell."""
+"""The rate of a stream: rows per second of event time, measured over its last batches."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from gingham.plan.load import Load
 
 
 class Rates:
-    """Rows per second of event time over the last batches, and the load that trees are woven for.
+    """Follows the rate of a stream, and tells when trees should be woven for another one.
 
-    How rows spread was counted once; only how many there are is followed.
+    How rows spread over keys and cells was sampled once; only their number is followed.
     """
 
     def __init__(self, batches: int, tolerance: float) -> None:
@@ -21,12 +21,12 @@ class Rates:
         self._last: deque[tuple[int, int]] = deque(maxlen=batches)
 
     def seen(self, rows: int, latest: int) -> None:
-        """A batch of rows, after which the latest event time is this."""
+        """Note a batch of rows, and the latest event time after it."""
         if rows and latest != NEVER:
             self._last.append((rows, latest))
 
     def changed(self) -> Load | None:
-        """The load of today, if it is no longer the one that trees were woven for."""
+        """Give the load of the last batches if it differs too much from what trees were woven for."""
         if len(self._last) < (self._last.maxlen or 0):
             return None
         rows = sum(count for count, _ in self._last) - self._last[0][0]

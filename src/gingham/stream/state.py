@@ -1,4 +1,4 @@
-"""The shards that open windows need, in memory."""
+"""The state of a stream: the shards that open windows still need, in memory."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from gingham.finals.recode import recode
 from gingham.finals.shards import ShardTable, no_shards
 from gingham.plan.forest import Codebook, Forest
 
-# Shards that may be the same are merged when there are this many times more than after the last.
+# Shards of the same slice, cell and group are merged when the state has grown by this factor.
 _GROWTH = 2
 _FEW = 10_000
 
 
 class State:
-    """All shards of a stream that are still needed; those of the last batch apart."""
+    """Holds shards of a stream on the driver; those of the last batch are told apart."""
 
     def __init__(self) -> None:
         self._table: pa.Table | None = None
         self._fresh: pa.Table | None = None
         self._codebook = Codebook((), (), ())
-        self._merged = 0  # how many shards there were after the last merge
+        self._merged = 0  # the number of shards after the last merge
 
     def __len__(self) -> int:
         return sum(t.num_rows for t in (self._table, self._fresh) if t is not None)
@@ -37,7 +37,7 @@ class State:
         return pa.concat_tables(parts, promote_options="default") if parts else no_shards()
 
     def add(self, table: pa.Table, codebook: Codebook) -> None:
-        """Put in the shards of one batch, made by this plan."""
+        """Add the shards of a batch, and recode older ones to the cells and columns of its plan."""
         before = self.table
         if before.num_rows:
             self._table = recode(before, self._codebook, codebook)
@@ -47,7 +47,7 @@ class State:
         self._fresh = table if table.num_rows else None
 
     def between(self, low: int, high: int, forest: Forest) -> ShardTable:
-        """The shards of slices that begin in [low, high)."""
+        """Select the shards of slices that begin in [low, high), to answer windows from."""
         parts, fresh = [], []
         for part, is_fresh in ((self._table, False), (self._fresh, True)):
             if part is not None:
@@ -61,17 +61,17 @@ class State:
         return ShardTable(table, forest, np.concatenate(fresh))
 
     def of(self, grids: Collection[int], forest: Forest) -> pa.Table:
-        """The shards of some grids, by their numbers."""
+        """Select the shards of some grids, by the numbers of these."""
         table = self.table
         return table.filter(pa.array(_within(table, grids, forest)))
 
     def drop(self, grids: Collection[int], forest: Forest) -> None:
-        """Forget the shards of some grids, by their numbers."""
+        """Drop the shards of some grids, by the numbers of these."""
         table = self.table
         self._table, self._fresh = table.filter(pa.array(~_within(table, grids, forest))), None
 
     def prune(self, floors: Mapping[int, int], forest: Forest | None) -> None:
-        """Drop the shards that lie before what their grid's queries still need."""
+        """Drop the shards of each grid that begin before its floor: no window needs them."""
         table = self.table
         if not table.num_rows or forest is None:
             self._table = self._fresh = None
