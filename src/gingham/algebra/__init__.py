@@ -1,1 +1,1 @@
-"""The mathematics of sharing, free of Spark and of SQL."""
+"""The mathematics of sharing: edges of windows and fragment matrices, without Spark or SQL."""

@@ -15,9 +15,9 @@ MOST_BITS = 400_000_000
 
 
 def bit_set(classes: Sequence[ResidueClass], most: int = MOST_BITS) -> EdgeRate:
-    """Mark a bit per edge in one composite period, and count them.
+    """Compute the edge rate by marking a bit per edge of one composite period.
 
-    An operation is one bit that is marked, or found marked.
+    An operation is one bit that is marked, whether it was marked before or not.
 
     >>> bit_set([(2, 0), (3, 0), (4, 0), (5, 0), (6, 0)]).fraction * 60
     Fraction(44, 1)

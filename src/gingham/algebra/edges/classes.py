@@ -1,4 +1,4 @@
-"""Residue classes: all instants that are congruent to a residue modulo a slide."""
+"""Residue classes: the edges of a window are all instants congruent to a residue modulo a slide."""
 
 from __future__ import annotations
 
@@ -11,9 +11,12 @@ from gingham.core.arrays import Ints
 
 ResidueClass = tuple[int, int]  # (slide, residue), 0 <= residue < slide
 
+# Slides with at most this many multiples up to the largest slide are all multiplied at once.
+_FEW_MULTIPLES = 64
+
 
 def normalized(classes: Iterable[ResidueClass]) -> tuple[ResidueClass, ...]:
-    """Drop duplicates and every class that lies within a coarser one.
+    """Drop duplicates and every class that is a subset of another class.
 
     >>> normalized([(6, 1), (3, 1), (3, 1), (4, 2)])
     ((3, 1), (4, 2))
@@ -28,47 +31,46 @@ def normalized(classes: Iterable[ResidueClass]) -> tuple[ResidueClass, ...]:
         return_counts=True,
     )
     coarse, fine = _divisors(slides)
-    # Each class of the fine slide beside the coarse slide, and its residue modulo that.
+    # For each pair of slides: every class of the fine slide, with its residue modulo the coarse.
     lengths = counts[fine]
-    before = np.cumsum(lengths) - lengths
-    place = np.repeat(starts[fine] - before, lengths) + np.arange(int(lengths.sum()))
-    number = np.repeat(coarse, lengths)
-    rest = residues[place] % slides[number]
+    offsets = np.cumsum(lengths) - lengths
+    class_index = np.repeat(starts[fine] - offsets, lengths) + np.arange(int(lengths.sum()))
+    coarse_index = np.repeat(coarse, lengths)
+    coarse_residue = residues[class_index] % slides[coarse_index]
     if len(slides) * (int(slides[-1]) + 1) < 1 << 63:
         span = int(slides[-1]) + 1
-        present = np.repeat(np.arange(len(slides)), counts) * span + residues
-        within = np.isin(number * span + rest, present)
+        class_codes = np.repeat(np.arange(len(slides)), counts) * span + residues
+        redundant = np.isin(coarse_index * span + coarse_residue, class_codes)
     else:
-        among = set(unique)
-        pairs = zip(slides[number].tolist(), rest.tolist(), strict=True)
-        within = np.fromiter((pair in among for pair in pairs), dtype=bool, count=len(rest))
+        class_set = set(unique)
+        pairs = zip(slides[coarse_index].tolist(), coarse_residue.tolist(), strict=True)
+        redundant = np.fromiter(
+            (pair in class_set for pair in pairs), dtype=bool, count=len(coarse_residue)
+        )
     dropped = np.zeros(len(unique), dtype=bool)
-    dropped[place[within]] = True
+    dropped[class_index[redundant]] = True
     return tuple(c for c, drop in zip(unique, dropped.tolist(), strict=True) if not drop)
 
 
-_FEW_MULTIPLES = 64
-
-
 def _divisors(slides: Ints) -> tuple[Ints, Ints]:
-    """All pairs of places of which the first slide properly divides the second."""
+    """Index pairs (coarse, fine) of slides where the first properly divides the second."""
     coarse: list[Ints] = []
     fine: list[Ints] = []
 
-    def found(divisors: Ints, multiples: Ints) -> None:
-        places = np.minimum(np.searchsorted(slides, multiples), len(slides) - 1)
-        hit = slides[places] == multiples
+    def add_pairs(divisors: Ints, multiples: Ints) -> None:
+        indices = np.minimum(np.searchsorted(slides, multiples), len(slides) - 1)
+        hit = slides[indices] == multiples
         coarse.append(np.broadcast_to(divisors, hit.shape)[hit])
-        fine.append(places[hit])
+        fine.append(indices[hit])
 
     largest = int(slides[-1])
     first = int(np.searchsorted(slides, largest // _FEW_MULTIPLES, side="right"))
     for times in range(2, largest // int(slides[first]) + 1):
-        places = np.arange(first, np.searchsorted(slides, largest // times, side="right"))
-        found(places, slides[places] * times)
+        divisors = np.arange(first, np.searchsorted(slides, largest // times, side="right"))
+        add_pairs(divisors, slides[divisors] * times)
     for i, slide in enumerate(slides[:first].tolist()):
         if largest // slide < len(slides) - i:
-            found(np.array([i]), np.arange(2 * slide, largest + 1, slide))
+            add_pairs(np.array([i]), np.arange(2 * slide, largest + 1, slide))
         else:
             fine.append(i + 1 + np.flatnonzero(slides[i + 1 :] % slide == 0))
             coarse.append(np.full(len(fine[-1]), i))
@@ -77,7 +79,7 @@ def _divisors(slides: Ints) -> tuple[Ints, Ints]:
 
 
 def composite_period(classes: Iterable[ResidueClass]) -> int:
-    """After how long the pattern of edges repeats.
+    """Compute the time after which the pattern of all edges repeats: the lcm of the slides.
 
     >>> composite_period([(6, 0), (4, 1)])
     12
@@ -86,9 +88,9 @@ def composite_period(classes: Iterable[ResidueClass]) -> int:
 
 
 def pane_length(classes: Iterable[ResidueClass]) -> int:
-    """The longest equal parts of time whose borders include all edges.
+    """Compute the length of the longest equal parts of time whose borders include all edges.
 
-    Equal parts may start anywhere, so only differences of residues count:
+    The first part may start anywhere, so only differences of residues count:
 
     >>> pane_length([(6, 1), (4, 1)]), pane_length([(6, 0), (4, 1)])
     (2, 1)
@@ -99,7 +101,7 @@ def pane_length(classes: Iterable[ResidueClass]) -> int:
 
 
 def edges_between(classes: Iterable[ResidueClass], start: int, stop: int) -> Ints:
-    """All edges e with start <= e < stop, sorted.
+    """List all edges e with start <= e < stop, sorted.
 
     >>> edges_between([(6, 0), (4, 1)], 0, 12).tolist()
     [0, 1, 5, 6, 9]

@@ -13,10 +13,10 @@ from gingham.algebra.edges.classes import (
     normalized,
     pane_length,
 )
-from gingham.algebra.edges.eliminate import MOST_CELLS, eliminate
+from gingham.algebra.edges.eliminate import MOST_ENTRIES, eliminate
 from gingham.algebra.edges.merged_terms import merged_terms
 from gingham.algebra.edges.random_blocks import random_blocks
-from gingham.algebra.edges.rate import EdgeRate, checked
+from gingham.algebra.edges.rate import EdgeRate, checked_classes
 from gingham.core.errors import BudgetError
 
 _FEW_CLASSES, _SOME_CLASSES = 6, 20
@@ -33,25 +33,27 @@ def edge_rate(classes: Iterable[ResidueClass], *, most: int | None = None) -> Ed
     >>> float(rate), rate.fraction, rate.how
     (0.75, Fraction(3, 4), 'inclusion and exclusion')
     """
-    coarse = normalized(checked(classes))
-    if not coarse:
+    distinct = normalized(checked_classes(classes))
+    if not distinct:
         return EdgeRate(0.0, operations=0, how="no edges")
-    return _quickest(coarse, MOST_CELLS if most is None else most)
+    return _in_panes(distinct, MOST_ENTRIES if most is None else most)
 
 
 # Cached: query sets that differ only in their predicates have the same windows.
 @lru_cache(maxsize=256)
-def _quickest(classes: tuple[ResidueClass, ...], most: int) -> EdgeRate:
+def _in_panes(classes: tuple[ResidueClass, ...], most: int) -> EdgeRate:
+    """Count in panes, the longest unit of time in which all edges are integers."""
     pane, origin = pane_length(classes), classes[0][1]
     panes = [(s // pane, (a - origin) // pane % (s // pane)) for s, a in classes]
-    rate = _of_panes(panes, most)
+    rate = _quickest(panes, most)
     value = rate.fraction if rate.fraction is not None else float(rate)
     return EdgeRate(
         value / pane, operations=rate.operations, how=rate.how, margin=rate.margin / pane
     )
 
 
-def _of_panes(classes: Sequence[ResidueClass], most: int) -> EdgeRate:
+def _quickest(classes: Sequence[ResidueClass], most: int) -> EdgeRate:
+    """Run the first exact algorithm that is quick enough, else estimate from random blocks."""
     if len(classes) <= _FEW_CLASSES:
         return merged_terms(classes)
     if composite_period(classes) <= _SHORT_PERIOD:
@@ -61,11 +63,11 @@ def _of_panes(classes: Sequence[ResidueClass], most: int) -> EdgeRate:
             return merged_terms(classes)
         return eliminate(classes, most)
     except BudgetError:
-        return _narrowed(random_blocks(classes), classes)
+        return _clipped(random_blocks(classes), classes)
 
 
-def _narrowed(rate: EdgeRate, classes: Sequence[ResidueClass]) -> EdgeRate:
-    """No union is denser than its parts together, or thinner than its densest part."""
+def _clipped(rate: EdgeRate, classes: Sequence[ResidueClass]) -> EdgeRate:
+    """Clip an estimate: a union has at most the edges of all classes, at least those of any one."""
     low = max(float(rate) - rate.margin, 1 / min(slide for slide, _ in classes))
     high = min(float(rate) + rate.margin, math.fsum(1 / slide for slide, _ in classes), 1.0)
     middle, margin = (low + high) / 2, (high - low) / 2

@@ -1,4 +1,4 @@
-"""Edge rates by inclusion and exclusion, equal intersections taken together."""
+"""Edge rates by inclusion and exclusion, where equal intersections are merged into one term."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ MOST_TERMS = 200_000
 
 
 def merged_terms(classes: Sequence[ResidueClass], most: int = MOST_TERMS) -> EdgeRate:
-    """As F1, but groups of classes with the same intersection are one term.
+    """Compute the edge rate by inclusion and exclusion, with one term for equal intersections.
 
-    An operation is one term that a class is intersected with.
+    An operation is the intersection of one term with one class.
 
     >>> merged_terms([(2, 0), (3, 0), (4, 0), (5, 0), (6, 0)]).fraction * 60
     Fraction(44, 1)
     """
-    terms: dict[ResidueClass, int] = {(1, 0): 1}  # what no class has hit yet
+    terms: dict[ResidueClass, int] = {(1, 0): 1}  # of the instants that are no edge so far
     operations = 0
-    for one in classes:
+    for residue_class in classes:
         operations += len(terms)
         added: dict[ResidueClass, int] = {}
         for term, coefficient in terms.items():
-            if (both := intersection(term, one)) is not None:
+            if (both := intersection(term, residue_class)) is not None:
                 added[both] = added.get(both, 0) - coefficient
         for both, coefficient in added.items():
             coefficient += terms.get(both, 0)  # noqa: PLW2901
@@ -42,13 +42,13 @@ def merged_terms(classes: Sequence[ResidueClass], most: int = MOST_TERMS) -> Edg
                 "edge_rate(classes), which chooses a way that is quick enough",
             )
     period = composite_period(classes)
-    missed = sum(coefficient * (period // slide) for (slide, _), coefficient in terms.items())
+    without_edge = sum(coefficient * (period // slide) for (slide, _), coefficient in terms.items())
     how = "inclusion and exclusion"
-    return EdgeRate(1 - Fraction(missed, period), operations=operations, how=how)
+    return EdgeRate(1 - Fraction(without_edge, period), operations=operations, how=how)
 
 
 def intersection(one: ResidueClass, other: ResidueClass) -> ResidueClass | None:
-    """The class of all instants that are in both, if there are any.
+    """Intersect two residue classes: again a residue class, or None if they have no instant.
 
     >>> intersection((4, 1), (6, 3)), intersection((4, 1), (6, 2))
     ((12, 9), None)

@@ -1,4 +1,4 @@
-"""Residues modulo powers of one prime: nested balls, and the atoms between them."""
+"""P-adic balls: residue classes modulo powers of one prime, any two nested or disjoint."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ Ball = tuple[int, int]  # (exponent e, residue modulo prime ** e)
 
 @dataclass(frozen=True)
 class Atoms:
-    """What some balls cut the residues into: each ball without the smaller ones inside it.
+    """The partition of all residues by some balls: each ball without the smaller ones inside it.
 
-    Balls stand in the order of a walk through their tree, so that the atoms of a ball are
-    neighbours. Atoms that hold nothing are left out.
+    Balls are numbered in preorder of their nesting, so the atoms inside a ball are neighbours.
+    Empty atoms are left out.
     """
 
-    owners: tuple[int, ...]  # the ball of each atom
+    owners: tuple[int, ...]  # the ball that each atom is the rest of, as an index
     spans: dict[int, slice]  # the atoms inside each ball
-    weights: Floats  # probabilities; they sum to one
+    weights: Floats  # the probability of each atom; they sum to one
 
     def __len__(self) -> int:
         return len(self.owners)
 
 
-class Balls:
-    """All balls of one prime that classes use; sets of them are bits of an integer.
+class PadicBalls:
+    """All balls of one prime that some classes use; a set of balls is the bits of an integer.
 
-    >>> balls = Balls(2, [(1, 0), (2, 2), (3, 7)])
-    >>> balls.found
+    >>> balls = PadicBalls(2, [(1, 0), (2, 2), (3, 7)])
+    >>> balls.in_preorder
     [(0, 0), (1, 0), (2, 2), (3, 7)]
     >>> atoms = balls.atoms(balls.bit((1, 0)) | balls.bit((2, 2)))
     >>> atoms.weights.tolist(), atoms.spans
@@ -42,80 +42,81 @@ class Balls:
 
     def __init__(self, prime: int, balls: Iterable[Ball]) -> None:
         self.prime = prime
-        # Digit by digit, a ball stands before those inside it: the order of a walk.
-        self.found = sorted({(0, 0), *balls}, key=lambda ball: _digits(prime, *ball))
-        self._index = {ball: i for i, ball in enumerate(self.found)}
+        # Preorder: compared digit by digit, a ball stands before those inside it.
+        self.in_preorder = sorted({(0, 0), *balls}, key=lambda ball: _digits(prime, *ball))
+        self._index = {ball: i for i, ball in enumerate(self.in_preorder)}
         self._atoms: dict[int, Atoms] = {}
 
     def bit(self, ball: Ball) -> int:
-        """The ball as a set of one."""
+        """The set that holds only this ball."""
         return 1 << self._index[ball]
 
     def index(self, ball: Ball) -> int:
-        """The ball's place in the walk."""
+        """The index of a ball in preorder."""
         return self._index[ball]
 
     @cached_property
     def _ends(self) -> list[int]:
-        """The place after the last ball inside each ball."""
-        ends = [len(self.found)] * len(self.found)
+        """For each ball the index after the last ball inside it."""
+        ends = [len(self.in_preorder)] * len(self.in_preorder)
         open_balls: list[int] = []
-        for i, (exponent, residue) in enumerate(self.found):
+        for i, (exponent, residue) in enumerate(self.in_preorder):
             while open_balls and not self._inside(open_balls[-1], exponent, residue):
                 ends[open_balls.pop()] = i
             open_balls.append(i)
         return ends
 
     def _inside(self, outer: int, exponent: int, residue: int) -> bool:
-        larger, outer_residue = self.found[outer]
+        larger, outer_residue = self.in_preorder[outer]
         return larger <= exponent and residue % self.prime**larger == outer_residue
 
-    def atoms(self, chosen: int) -> Atoms:
-        """What these balls, and the whole, cut the residues into."""
-        chosen |= 1
-        if chosen not in self._atoms:
-            self._atoms[chosen] = self._cut(_places(chosen))
-        return self._atoms[chosen]
+    def atoms(self, ball_set: int) -> Atoms:
+        """The partition of all residues by a set of balls."""
+        ball_set |= 1
+        if ball_set not in self._atoms:
+            self._atoms[ball_set] = self._partition(_indices(ball_set))
+        return self._atoms[ball_set]
 
-    def _cut(self, places: list[int]) -> Atoms:
-        finest = max(self.found[i][0] for i in places)
+    def _partition(self, indices: list[int]) -> Atoms:
+        finest = max(self.in_preorder[i][0] for i in indices)
         total = self.prime**finest
-        sizes = {i: self.prime ** (finest - self.found[i][0]) for i in places}
-        left = dict(sizes)
+        sizes = {i: self.prime ** (finest - self.in_preorder[i][0]) for i in indices}
+        remaining = dict(sizes)
         parents: list[int] = []
-        for i in places:
+        for i in indices:
             while parents and self._ends[parents[-1]] <= i:
                 parents.pop()
             if parents:
-                left[parents[-1]] -= sizes[i]
+                remaining[parents[-1]] -= sizes[i]
             parents.append(i)
-        owners = tuple(i for i in places if left[i])
-        stops = np.searchsorted(owners, [self._ends[i] for i in places])
+        owners = tuple(i for i in indices if remaining[i])
+        stops = np.searchsorted(owners, [self._ends[i] for i in indices])
         spans = {
             i: slice(int(start), int(stop))
-            for i, start, stop in zip(places, np.searchsorted(owners, places), stops, strict=True)
+            for i, start, stop in zip(indices, np.searchsorted(owners, indices), stops, strict=True)
         }
-        return Atoms(owners, spans, np.array([left[i] / total for i in owners]))
+        return Atoms(owners, spans, np.array([remaining[i] / total for i in owners]))
 
     def coarsened(self, fine: int, coarse: int) -> Ints:
-        """For each atom of the fine balls the atom of the coarse ones that it lies in."""
+        """Map each atom of the fine set of balls to the atom of the coarse set that contains it."""
         target = self.atoms(coarse)
-        where = {owner: i for i, owner in enumerate(target.owners)}
-        found: list[int] = []
+        atom_of_ball = {owner: i for i, owner in enumerate(target.owners)}
+        coarse_atoms: list[int] = []
         coarse |= 1
         open_balls: list[int] = []
-        wanted = set(self.atoms(fine).owners)
-        for i in _places(fine | 1):
+        fine_owners = set(self.atoms(fine).owners)
+        for i in _indices(fine | 1):
             while open_balls and self._ends[open_balls[-1]] <= i:
                 open_balls.pop()
             if coarse >> i & 1:
                 open_balls.append(i)
-            if i in wanted:
-                found.append(where[open_balls[-1]])
-        return np.array(found, dtype=np.int64)
+            if i in fine_owners:
+                coarse_atoms.append(atom_of_ball[open_balls[-1]])
+        return np.array(coarse_atoms, dtype=np.int64)
 
 
 def _digits(prime: int, exponent: int, residue: int) -> tuple[int, ...]:
+    """The digits of a residue in base `prime`, lowest first."""
     digits: list[int] = []
     for _ in range(exponent):
         residue, digit = divmod(residue, prime)
@@ -123,5 +124,6 @@ def _digits(prime: int, exponent: int, residue: int) -> tuple[int, ...]:
     return tuple(digits)
 
 
-def _places(bits: int) -> list[int]:
+def _indices(bits: int) -> list[int]:
+    """The indices of the ones among the bits of an integer."""
     return [i for i, bit in enumerate(reversed(f"{bits:b}")) if bit == "1"]

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from functools import cache, lru_cache
 
-_SIEVED = 1 << 12
+_SIEVE_LIMIT = 1 << 12
 # With these bases the test of Miller and Rabin is right for all numbers below 3e24.
 _BASES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41)
 
 
 @lru_cache(maxsize=1 << 16)
 def factorized(number: int) -> tuple[tuple[int, int], ...]:
-    """Primes and their exponents.
+    """Factorize a slide into pairs (prime, exponent).
 
     >>> factorized(360), factorized(86_400_000_001)
     (((2, 3), (3, 2), (5, 1)), ((7, 1), (659, 1), (18729677, 1)))
@@ -31,30 +31,33 @@ def factorized(number: int) -> tuple[tuple[int, int], ...]:
 
 @cache
 def small_primes() -> tuple[int, ...]:
-    """All primes that slides are divided by one after the other."""
-    composite = bytearray(_SIEVED)
-    for i in range(2, math.isqrt(_SIEVED) + 1):
-        composite[i * i :: i] = b"\1" * len(range(i * i, _SIEVED, i))
-    return tuple(i for i in range(2, _SIEVED) if not composite[i])
+    """The primes below 4096, by which slides are divided before larger factors are searched."""
+    composite = bytearray(_SIEVE_LIMIT)
+    for i in range(2, math.isqrt(_SIEVE_LIMIT) + 1):
+        composite[i * i :: i] = b"\1" * len(range(i * i, _SIEVE_LIMIT, i))
+    return tuple(i for i in range(2, _SIEVE_LIMIT) if not composite[i])
 
 
 def _large_factors(number: int) -> list[int]:
+    """Factorize a number without small prime factors."""
     if number == 1:
         return []
-    if number < _SIEVED * _SIEVED or _is_prime(number):
+    if number < _SIEVE_LIMIT * _SIEVE_LIMIT or _is_prime(number):
         return [number]
     divisor = _divisor(number)
     return _large_factors(divisor) + _large_factors(number // divisor)
 
 
 def _is_prime(number: int) -> bool:
+    """Test an odd number by Miller and Rabin."""
     odd = number - 1
     twos = (odd & -odd).bit_length() - 1
     odd >>= twos
-    return all(_is_witness(base, odd, twos, number) for base in _BASES if base < number)
+    return all(_may_be_prime(base, odd, twos, number) for base in _BASES if base < number)
 
 
-def _is_witness(base: int, odd: int, twos: int, number: int) -> bool:
+def _may_be_prime(base: int, odd: int, twos: int, number: int) -> bool:
+    """Whether a base does not prove a number composite, with number - 1 = odd * 2 ** twos."""
     power = pow(base, odd, number)
     if power in (1, number - 1):
         return True
@@ -66,7 +69,7 @@ def _is_witness(base: int, odd: int, twos: int, number: int) -> bool:
 
 
 def _divisor(number: int) -> int:
-    """Pollard's rho: two walks that meet modulo an unknown divisor."""
+    """Find a proper divisor of a composite number with Pollard's rho."""
     for step in range(1, 100):
         slow = fast = 2
         divisor = 1

@@ -1,4 +1,4 @@
-"""Instants drawn from periods with hundreds of digits."""
+"""Random instants of composite periods that have hundreds of bits."""
 
 from __future__ import annotations
 
@@ -6,29 +6,29 @@ import numpy as np
 
 from gingham.core.arrays import Ints
 
-_BITS = 30
-_SMALL = 1 << 31  # products of a part with a remainder below this fit into 63 bits
+_PART_BITS = 30
+_SMALL_SLIDE = 1 << 31  # products of a part with a remainder below this fit into 63 bits
 
 
-class Instants:
-    """Random instants, uniform over any period of up to `digits` bits.
+class RandomInstants:
+    """Random instants, uniform over any period of up to `bits` bits.
 
-    They are kept in parts of 30 bits, since only their remainders are ever asked for. Two spare
-    parts make them uniform but for one chance in 2 ** 60.
+    An instant is stored as parts of 30 bits, because only its remainders are needed. Two spare
+    parts make the remainders uniform up to a deviation of 2 ** -60.
 
-    >>> instants = Instants(1000, digits=200, seed=1)
+    >>> instants = RandomInstants(1000, bits=200, seed=1)
     >>> np.bincount(instants.modulo(3)).tolist()
     [334, 321, 345]
     """
 
-    def __init__(self, count: int, digits: int, seed: int) -> None:
-        parts = digits // _BITS + 3
-        self._parts = np.random.default_rng(seed).integers(0, 1 << _BITS, (parts, count))
+    def __init__(self, count: int, bits: int, seed: int) -> None:
+        parts = bits // _PART_BITS + 3
+        self._parts = np.random.default_rng(seed).integers(0, 1 << _PART_BITS, (parts, count))
 
     def modulo(self, slide: int) -> Ints:
-        """What is left of each instant modulo a slide."""
-        powers = [pow(2, _BITS * i, slide) for i in range(len(self._parts))]
-        if slide < _SMALL:
+        """The remainder of each instant modulo a slide."""
+        powers = [pow(2, _PART_BITS * i, slide) for i in range(len(self._parts))]
+        if slide < _SMALL_SLIDE:
             products = self._parts * np.array(powers)[:, None] % slide
             return products.sum(axis=0) % slide
         whole = self._parts.astype(object) * np.array(powers, dtype=object)[:, None]

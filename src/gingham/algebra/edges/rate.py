@@ -1,4 +1,4 @@
-"""How many edges there are per tick: the density of a union of residue classes."""
+"""Edge rates: the number of edges per tick of a union of residue classes."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Self
 from gingham.algebra.edges.classes import ResidueClass
 from gingham.core.errors import QueryError
 
-# Edges are computed with 64-bit integers.
-LONGEST = 1 << 62
+# Edges are computed with 64-bit integers; sums of two slides have to fit.
+LONGEST_SLIDE = 1 << 62
 
 
 class EdgeRate(float):
-    """A number that knows where it comes from.
+    """A number of edges per tick, with the algorithm that found it and its margin of error.
 
     >>> rate = EdgeRate(Fraction(44, 60), operations=60, how="bit set")
     >>> round(rate * 60, 9), rate.fraction, rate.exact, rate.how
@@ -24,7 +24,7 @@ class EdgeRate(float):
 
     __slots__ = ("fraction", "how", "margin", "operations")
 
-    fraction: Fraction | None  # if it was found with integers
+    fraction: Fraction | None  # if it was computed with integers
     how: str
     margin: float  # the true rate is at most this far away, with 99% confidence; 0 if exact
     operations: int
@@ -41,41 +41,41 @@ class EdgeRate(float):
 
     @property
     def exact(self) -> bool:
-        """Whether nothing but the last digits of a double may be wrong."""
+        """Whether the rate was computed, not estimated: only rounding of doubles may be wrong."""
         return self.margin == 0
 
     def __getnewargs_ex__(self) -> tuple[tuple[Fraction | float], dict[str, object]]:
         value = float(self) if self.fraction is None else self.fraction
-        told: dict[str, object] = {
+        keywords: dict[str, object] = {
             "operations": self.operations,
             "how": self.how,
             "margin": self.margin,
         }
-        return (value,), told
+        return (value,), keywords
 
 
-def checked(classes: Iterable[ResidueClass]) -> tuple[ResidueClass, ...]:
-    """Classes of whole, positive slides, with residues brought into 0 <= residue < slide.
+def checked_classes(classes: Iterable[ResidueClass]) -> tuple[ResidueClass, ...]:
+    """Refuse pairs that are no residue classes, and bring residues into 0 <= residue < slide.
 
-    >>> checked([(5, -2), (3, 4)])
+    >>> checked_classes([(5, -2), (3, 4)])
     ((5, 3), (3, 1))
     """
-    found: list[ResidueClass] = []
-    for one in classes:
+    valid: list[ResidueClass] = []
+    for pair in classes:
         try:
-            slide, residue = one
+            slide, residue = pair
             slide, residue = operator.index(slide), operator.index(residue)
         except (TypeError, ValueError):
             raise QueryError(
-                f"{one!r} is no residue class",
+                f"{pair!r} is no residue class",
                 "a class is a pair of whole numbers: a slide and a residue",
                 "for example (300, 0); use a smaller unit of time for fractions",
             ) from None
-        if not 0 < slide <= LONGEST:
+        if not 0 < slide <= LONGEST_SLIDE:
             raise QueryError(
                 f"a slide of {slide}",
-                f"a slide is at least 1 and at most {LONGEST}",
+                f"a slide is at least 1 and at most {LONGEST_SLIDE}",
                 "for example (300, 0)",
             )
-        found.append((slide, residue % slide))
-    return tuple(found)
+        valid.append((slide, residue % slide))
+    return tuple(valid)

@@ -17,7 +17,7 @@ from gingham.algebra.edges import (
     normalized,
     pane_length,
 )
-from gingham.algebra.edges.random_instants import Instants
+from gingham.algebra.edges.random_instants import RandomInstants
 from gingham.core.arrays import Array, Floats, Ints, Words
 from gingham.optimizer.weave.edge_sets import EdgeSets
 
@@ -105,8 +105,8 @@ class Bits:
         self.exact = period is not None
         self._pane, self._origin, self._length, self._period = pane, origin, length, period
         self._blocks = 1 if self.exact else _BLOCKS
-        # Far more digits than any slide has, so that blocks start anywhere in its period.
-        self._starts = Instants(self._blocks, digits=2048, seed=1)
+        # Far more bits than any slide has, so that blocks start anywhere in its period.
+        self._starts = RandomInstants(self._blocks, bits=2048, seed=1)
         self._instants = self._blocks * length
         self._scale = ticks / pane
         self.error = 0.0 if self.exact else 3.0 * (self._scale / ticks / self._instants) ** 0.5

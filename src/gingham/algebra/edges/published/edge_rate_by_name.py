@@ -12,7 +12,7 @@ from gingham.algebra.edges.merged_terms import merged_terms
 from gingham.algebra.edges.published.f1 import f1, f1_memoised
 from gingham.algebra.edges.published.naive import naive
 from gingham.algebra.edges.random_blocks import random_blocks
-from gingham.algebra.edges.rate import EdgeRate, checked
+from gingham.algebra.edges.rate import EdgeRate, checked_classes
 from gingham.core.errors import QueryError
 
 # Each takes classes without duplicates (see `normalized`), and raises BudgetError if it gives up.
@@ -38,15 +38,15 @@ def edge_rate(
     >>> edge_rate([(3, 0), (4, 0), (4, 3)], "f1").fraction
     Fraction(2, 3)
     """
-    coarse = normalized(checked(classes))
-    if not coarse:
+    distinct = normalized(checked_classes(classes))
+    if not distinct:
         return EdgeRate(0.0, operations=0, how="no edges")
     if method == "best":
-        return edges.edge_rate(coarse, most=most)
+        return edges.edge_rate(distinct, most=most)
     if method not in METHODS:
         raise QueryError(
             f"there is no way {method!r} to an edge rate",
             "its name is none of ours",
             ", ".join(["best", *METHODS]),
         )
-    return METHODS[method](coarse) if most is None else METHODS[method](coarse, most)
+    return METHODS[method](distinct) if most is None else METHODS[method](distinct, most)

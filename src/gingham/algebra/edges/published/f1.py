@@ -15,7 +15,7 @@ Divisor = Callable[[int, int], tuple[int, int]]  # greatest common divisor, oper
 
 
 def f1(classes: Sequence[ResidueClass], most: int = MOST_OPERATIONS) -> EdgeRate:
-    """Add the densities of all groups of classes that meet, odd ones plus, even ones minus.
+    """Compute the edge rate by inclusion and exclusion over all groups of classes that meet.
 
     An operation is an overlap check, a step of Euclid's algorithm or an addition.
 
@@ -26,26 +26,26 @@ def f1(classes: Sequence[ResidueClass], most: int = MOST_OPERATIONS) -> EdgeRate
 
 
 def f1_memoised(classes: Sequence[ResidueClass], most: int = MOST_OPERATIONS) -> EdgeRate:
-    """F1 that remembers divisors; one that it remembers is a single operation.
+    """Compute the edge rate by F1 with a table of divisors; a lookup is a single operation.
 
     >>> f1_memoised([(3, 0), (4, 0), (4, 3), (6, 0), (6, 2), (9, 0)]).fraction * 36
     Fraction(27, 1)
     """
-    known: dict[tuple[int, int], int] = {}
+    divisors: dict[tuple[int, int], int] = {}
 
     def divisor(a: int, b: int) -> tuple[int, int]:
-        # One step of Euclid brings any number below the slide, where few pairs are different.
+        # After one step of Euclid both numbers are at most the slide: few pairs are different.
         pair = (b, a % b)
-        found = known.get(pair)
-        if found is not None:
-            return found, 2
-        known[pair], steps = _euclid(*pair)
-        return known[pair], steps + 1
+        if pair in divisors:
+            return divisors[pair], 2
+        divisors[pair], steps = _euclid(*pair)
+        return divisors[pair], steps + 1
 
     return _sum_of_groups(classes, divisor, most, "F1 with memoised divisors")
 
 
 def _euclid(a: int, b: int) -> tuple[int, int]:
+    """The greatest common divisor and the number of steps of Euclid's algorithm."""
     steps = 0
     while b:
         a, b = b, a % b
@@ -56,10 +56,11 @@ def _euclid(a: int, b: int) -> tuple[int, int]:
 def _sum_of_groups(
     classes: Sequence[ResidueClass], divisor: Divisor, most: int, how: str
 ) -> EdgeRate:
+    """Add the densities of all groups of classes that meet: odd groups plus, even groups minus."""
     period = composite_period(classes)
     meets, operations = _overlap_checks(classes, divisor)
     edges = 0
-    # A group: the lcm of its slides, which classes may still join it, plus or minus.
+    # A group: the lcm of its slides, the classes that may still join it as bits, and its sign.
     groups: list[tuple[int, int, int]] = [(1, (1 << len(classes)) - 1, 1)]
     while groups:
         multiple, may_join, sign = groups.pop()
@@ -71,9 +72,9 @@ def _sum_of_groups(
             longer = multiple // common * slide
             edges += sign * (period // longer)
             operations += steps + 1
-            if rest := may_join & meets[joining]:
-                operations += rest.bit_count()
-                groups.append((longer, rest, -sign))
+            if still_meet := may_join & meets[joining]:
+                operations += still_meet.bit_count()
+                groups.append((longer, still_meet, -sign))
         if operations > most:
             raise BudgetError(
                 f"an edge rate that needs more than {most:.1e} operations with {how}",
@@ -84,7 +85,10 @@ def _sum_of_groups(
 
 
 def _overlap_checks(classes: Sequence[ResidueClass], divisor: Divisor) -> tuple[list[int], int]:
-    """Which classes before it each one meets, as bits: residues equal modulo the common divisor."""
+    """For each class the earlier classes that it meets, as bits, and the operations it took.
+
+    Two classes meet if their residues are equal modulo the common divisor of their slides.
+    """
     meets: list[int] = []
     operations = 0
     for i, (slide, residue) in enumerate(classes):

@@ -16,9 +16,9 @@ _CHUNK = 1 << 20
 
 
 def naive(classes: Sequence[ResidueClass], most: int = MOST_CHECKS) -> EdgeRate:
-    """Check every edge of every class against all classes before it.
+    """Compute the edge rate by checking every edge of every class against all earlier classes.
 
-    This is how Guirguis et al. (CIKM 2011, Section 8) begin. An operation is one such check.
+    This is the naive count of Guirguis et al. (CIKM 2011, Section 8). An operation is one check.
 
     >>> naive([(3, 0), (4, 0), (4, 3), (6, 0), (6, 2), (9, 0)]).fraction * 36
     Fraction(27, 1)
