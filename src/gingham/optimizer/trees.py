@@ -19,7 +19,7 @@ from gingham.optimizer.axes import all_axes
 from gingham.optimizer.cost import Cost
 from gingham.optimizer.needs import Need, Price, Shape, join_while_cheaper, need_of, needs_of
 from gingham.optimizer.weave import weave
-from gingham.optimizer.weave.edge_measures import Bits, Row, bits_for
+from gingham.optimizer.weave.edge_measures import Bits, EncodedEdges, bits_for
 from gingham.plan.bound import BoundQuery
 from gingham.plan.forest import Standing
 from gingham.plan.load import Load, Value, expected_places
@@ -110,7 +110,7 @@ class _Weaving:
     ) -> None:
         self._queries, self._cost, self._load, self._standing = queries, cost, load, standing
         self.windows = dict.fromkeys(query.window for query in queries)
-        self._rows: dict[Window, Row] = {}
+        self._rows: dict[Window, EncodedEdges] = {}
 
     @cached_property
     def _measure(self) -> Bits:
@@ -183,9 +183,9 @@ class _Weaving:
             notices,
         )
 
-    def _row(self, window: Window) -> Row:
+    def _row(self, window: Window) -> EncodedEdges:
         if window not in self._rows:
-            self._rows[window] = self._measure.row(window.classes)
+            self._rows[window] = self._measure.encode(window.classes)
         return self._rows[window]
 
 

@@ -1,4 +1,4 @@
-"""Residue classes that several edge sets share: what they have in common counts only once."""
+"""Anchors: residue classes of several edge sets, whose overlaps a sum would count twice."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import numpy as np
 from gingham.core.arrays import Floats, Ints
 from gingham.optimizer.weave.edge_sets import EdgeSets
 
-_MOST_CELLS = 100_000_000
+_MOST_ENTRIES = 100_000_000
 
 
 class Anchors:
-    """Smaller residues that more than one edge set has: mostly zero, where windows start.
+    """Residue classes that several edge sets have as their smaller residue, mostly zero.
 
-    The sum of what two trees have in common with a third counts what an anchor of both has in
-    common with it twice.
+    If two trees share an anchor, the sum of their overlaps with a third tree counts the anchor's
+    overlap with that tree twice; `merge` tells how much to subtract.
     """
 
     def __init__(self, sets: EdgeSets) -> None:
@@ -22,13 +22,13 @@ class Anchors:
             np.stack([sets.slides, sets.lows]), axis=1, return_inverse=True, return_counts=True
         )
         several = np.flatnonzero(count > 1)
-        if len(several) * len(sets) > _MOST_CELLS:
+        if len(several) * len(sets) > _MOST_ENTRIES:
             several = several[:0]
         number = np.full(len(count), -1)
         number[several] = np.arange(len(several))
         self._of_tree = [{i} if i >= 0 else set[int]() for i in number[index.ravel()].tolist()]
         anchors = pairs[:, several]
-        # What each anchor has in common with each tree, and with each anchor.
+        # The overlaps of each anchor with each tree, and with each anchor.
         self._with_trees = np.empty((len(several), len(sets)), dtype=np.float32)
         self._with_anchors = np.empty((len(several), len(several)), dtype=np.float32)
         two = sets.lows != sets.highs
@@ -42,7 +42,7 @@ class Anchors:
             self._with_anchors[i] = meets * (common / slide / anchors[0]) * sets.ticks
 
     def merge(self, x: int, y: int) -> Floats | None:
-        """Put y into x; what the sums over x and y count twice of each tree."""
+        """Merge tree y into x; return what the sum of both overlaps with each tree counts twice."""
         both = self._of_tree[x] & self._of_tree[y]
         self._of_tree[x] |= self._of_tree[y]
         self._with_trees[:, x] += self._with_trees[:, y]
@@ -50,10 +50,10 @@ class Anchors:
             return None
         shared = list(both)
         self._with_trees[:, x] -= self._with_anchors[:, shared].sum(axis=1)
-        # A little less than that, since bounds must not fall short by rounding.
+        # A little less, so that rounding never makes an upper bound too low.
         return self._with_trees[shared].sum(axis=0, dtype=np.float64) * (1 - 1e-5)
 
     def keep(self, trees: Ints) -> None:
-        """Forget all other trees."""
+        """Keep these trees only, renumbered in this order."""
         self._of_tree = [self._of_tree[i] for i in trees]
         self._with_trees = self._with_trees[:, trees]

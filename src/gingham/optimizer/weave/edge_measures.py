@@ -1,11 +1,9 @@
-"""How densely edges lie: exactly where that is quick, else on a sample of instants."""
+"""Measures of edge rates and overlaps: exact where that is quick, else on sampled instants."""
 
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import Any, Protocol
 
@@ -18,62 +16,62 @@ from gingham.algebra.edges import (
     pane_length,
 )
 from gingham.algebra.edges.random_instants import RandomInstants
-from gingham.core.arrays import Array, Floats, Ints, Words
-from gingham.optimizer.weave.edge_sets import EdgeSets
+from gingham.core.arrays import Floats, Words
 
-Row = Any  # an edge set, in the form of the measure that made it
+EncodedEdges = Any  # an edge set, in the form that its measure computes with
 
-_MOST_PERIOD = 1 << 22  # instants of a period that is looked at as a whole
+_MOST_PERIOD = 1 << 22  # instants of a period that is marked as a whole
 _MOST_BYTES = 1 << 28  # for the bits of all edge sets
 _MOST_SETS_EXACT, _MOST_WORK_EXACT = 600, 2e8
 _BLOCKS = 8
 _FEWEST_INSTANTS, _MOST_INSTANTS = 1 << 14, 1 << 17
-_DOUBTFUL = 2.0  # standard deviations
-_WORTH_THREADS = 1 << 24  # pairs of edge sets
-_BATCH = 1 << 20  # words that are looked at together: they stay in the cache
+_ERROR = 2.0  # standard deviations
+_BATCH = 1 << 20  # words that are counted together: they stay in the CPU cache
 
 
 class Measure(Protocol):
-    """Rates are edges per unit of time."""
+    """Encodes edge sets, and computes rates and overlaps of them, in edges per unit of time."""
 
     exact: bool
     how: str
     error: float  # three standard deviations of a rate of one edge per tick
 
-    def row(self, classes: Iterable[ResidueClass]) -> Row:
-        """An edge set."""
+    def encode(self, classes: Iterable[ResidueClass]) -> EncodedEdges:
+        """Encode the edges of a union of residue classes."""
         ...
 
-    def union(self, rows: Sequence[Row]) -> Row:
-        """All edges of some sets."""
+    def union(self, sets: Sequence[EncodedEdges]) -> EncodedEdges:
+        """Encode the union of some edge sets."""
         ...
 
-    def rate(self, row: Row) -> float:
-        """How densely its edges lie."""
+    def rate(self, edges: EncodedEdges) -> float:
+        """The edges per unit of time of an edge set."""
         ...
 
-    def overlaps(self, row: Row, others: Sequence[Row]) -> tuple[Floats, Floats]:
-        """How densely edges lie that a set has in common with each other one, and the error."""
+    def overlaps(
+        self, edges: EncodedEdges, others: Sequence[EncodedEdges]
+    ) -> tuple[Floats, Floats]:
+        """The common edges per unit of time of a set with each of the others, and their errors."""
         ...
 
     def fits(self, classes: Iterable[ResidueClass]) -> bool:
-        """Whether these edges can be measured as well as those that the measure was made for."""
+        """Whether the measure can encode these classes, though it was made for others."""
         ...
 
 
 def choose_measure(classes: Sequence[ResidueClass], sets: int, ticks: int) -> Measure:
-    """A measure for trees made of these classes, which are those of so many edge sets."""
+    """Choose a measure for trees of these classes, which belong to a number of edge sets."""
     bits = bits_for(classes, sets, ticks)
     if not bits.exact and sets <= _MOST_SETS_EXACT:
         everything = edge_rate(classes, most=2_000_000)
-        # What all classes together cost bounds what any tree of them does.
+        # No tree takes more operations than all classes together.
         if everything.exact and sets * everything.operations <= _MOST_WORK_EXACT:
             return Elimination(ticks)
     return bits
 
 
 def bits_for(classes: Sequence[ResidueClass], sets: int, ticks: int) -> Bits:
-    """All instants of a period if the bits of so many sets fit into memory, else random blocks."""
+    """Mark all instants of a period if the bits of all sets fit into memory, else random blocks."""
     pane, origin = pane_length(classes), classes[0][1]
     most = _MOST_BYTES * 8 // sets
     period = _period({slide // pane for slide, _ in classes}, min(most, _MOST_PERIOD))
@@ -84,7 +82,7 @@ def bits_for(classes: Sequence[ResidueClass], sets: int, ticks: int) -> Bits:
 
 
 def _period(slides: Iterable[int], most: int) -> int:
-    """Their lcm, or something above `most`: that of many slides has too many digits to wait for."""
+    """The lcm of the slides, or any number above `most`: the lcm of many slides is huge."""
     period = 1
     for slide in slides:
         period = math.lcm(period, slide)
@@ -94,9 +92,9 @@ def _period(slides: Iterable[int], most: int) -> int:
 
 
 class Bits:
-    """A bit per instant: of a whole period, or of random blocks.
+    """Measures edge sets as bit sets: a bit per instant of a whole period, or of random blocks.
 
-    Instants are panes apart, where all edges lie.
+    Instants are a pane apart, so that every edge is at an instant.
     """
 
     def __init__(
@@ -105,7 +103,7 @@ class Bits:
         self.exact = period is not None
         self._pane, self._origin, self._length, self._period = pane, origin, length, period
         self._blocks = 1 if self.exact else _BLOCKS
-        # Far more bits than any slide has, so that blocks start anywhere in its period.
+        # Far more bits than any slide has, so that block starts are uniform modulo every slide.
         self._starts = RandomInstants(self._blocks, bits=2048, seed=1)
         self._instants = self._blocks * length
         self._scale = ticks / pane
@@ -128,37 +126,37 @@ class Bits:
             for slide, residue in classes
         )
 
-    def row(self, classes: Iterable[ResidueClass]) -> Words:
+    def encode(self, classes: Iterable[ResidueClass]) -> Words:
         marked = np.zeros((self._blocks, self._length), dtype=bool)
         for ticks, residue in classes:
-            slide, place = ticks // self._pane, (residue - self._origin) // self._pane
+            slide, offset = ticks // self._pane, (residue - self._origin) // self._pane
             for block, phase in zip(marked, self._phases(slide), strict=True):
-                block[(place - phase) % slide :: slide] = True
+                block[(offset - phase) % slide :: slide] = True
         packed = np.packbits(marked)
         return np.pad(packed, (0, -len(packed) % 8)).view(np.uint64)
 
-    def union(self, rows: Sequence[Words]) -> Words:
-        return np.bitwise_or.reduce(rows) if len(rows) > 1 else rows[0]
+    def union(self, sets: Sequence[Words]) -> Words:
+        return np.bitwise_or.reduce(sets) if len(sets) > 1 else sets[0]
 
-    def rate(self, row: Words) -> float:
-        return int(np.bitwise_count(row).sum(dtype=np.int64)) / self._instants * self._scale
+    def rate(self, edges: Words) -> float:
+        return int(np.bitwise_count(edges).sum(dtype=np.int64)) / self._instants * self._scale
 
-    def overlaps(self, row: Words, others: Sequence[Words]) -> tuple[Floats, Floats]:
-        step = max(1, _BATCH // len(row))
+    def overlaps(self, edges: Words, others: Sequence[Words]) -> tuple[Floats, Floats]:
+        step = max(1, _BATCH // len(edges))
         counts = np.concatenate(
             [
-                np.bitwise_count(np.stack(others[i : i + step]) & row).sum(axis=1, dtype=np.int64)
+                np.bitwise_count(np.stack(others[i : i + step]) & edges).sum(axis=1, dtype=np.int64)
                 for i in range(0, len(others), step)
             ]
             or [np.empty(0, dtype=np.int64)]
         )
         error: Floats = np.zeros(len(counts)) if self.exact else np.sqrt(counts + 1.0)
-        per = self._scale / self._instants
-        return counts.astype(np.float64) * per, _DOUBTFUL * error * per
+        per_instant = self._scale / self._instants
+        return counts.astype(np.float64) * per_instant, _ERROR * error * per_instant
 
 
 class Elimination:
-    """Exact rates of any classes, computed anew for each union."""
+    """Measures edge sets exactly, by computing the edge rate of each union of classes."""
 
     exact = True
     how = "elimination of primes"
@@ -172,87 +170,20 @@ class Elimination:
         del classes
         return True
 
-    def row(self, classes: Iterable[ResidueClass]) -> tuple[ResidueClass, ...]:
+    def encode(self, classes: Iterable[ResidueClass]) -> tuple[ResidueClass, ...]:
         return normalized(classes)
 
-    def union(self, rows: Sequence[tuple[ResidueClass, ...]]) -> tuple[ResidueClass, ...]:
-        return normalized(c for row in rows for c in row)
+    def union(self, sets: Sequence[tuple[ResidueClass, ...]]) -> tuple[ResidueClass, ...]:
+        return normalized(c for edges in sets for c in edges)
 
-    def _rate(self, row: tuple[ResidueClass, ...]) -> float:
-        return float(edge_rate(row)) * self._ticks
+    def _rate(self, edges: tuple[ResidueClass, ...]) -> float:
+        return float(edge_rate(edges)) * self._ticks
 
     def overlaps(
-        self, row: tuple[ResidueClass, ...], others: Sequence[tuple[ResidueClass, ...]]
+        self, edges: tuple[ResidueClass, ...], others: Sequence[tuple[ResidueClass, ...]]
     ) -> tuple[Floats, Floats]:
-        mine = self.rate(row)
-        found = [mine + self.rate(other) - self.rate(self.union((row, other))) for other in others]
-        return np.maximum(found, 0.0), np.zeros(len(found))
-
-
-def pair_overlaps(one: tuple[Ints, Ints, Ints], others: tuple[Ints, Ints, Ints]) -> Floats:
-    """Common edges per tick of every window of one lot with every window of another.
-
-    A lot is slides, smaller and larger residues; equal residues are one. Two classes meet once in
-    the lcm of their slides if their residues are equal modulo the gcd, else never.
-
-    >>> slides, zero, four = np.array([6]), np.array([0]), np.array([4])
-    >>> pair_overlaps((slides, zero, four), (np.array([9]), zero, np.array([3]))) * 18
-    array([[2.]])
-    """
-    slides, lows, highs = (part[:, None] for part in one)
-    other_slides, other_lows, other_highs = (part[None, :] for part in others)
-    common = np.gcd(slides, other_slides)
-    meets = ((lows - other_lows) % common == 0).astype(np.int8)
-    two, other_two = lows != highs, other_lows != other_highs
-    if other_two.any():
-        meets += ((lows - other_highs) % common == 0) & other_two
-    if two.any():
-        meets += ((highs - other_lows) % common == 0) & two
-        if other_two.any():
-            meets += ((highs - other_highs) % common == 0) & two & other_two
-    return meets * (common / slides / other_slides)
-
-
-def fill_overlaps(found: Array, sets: EdgeSets) -> None:
-    """The same for all edge sets with all, per unit of time, some slides at a time on all cores.
-
-    Slides without a common divisor need no look at residues: each pair meets once in their
-    product.
-    """
-    narrow = np.int32 if sets.slides.max() < 1 << 31 else np.int64
-    slides, index = np.unique(sets.slides, return_inverse=True)
-    lows, highs = sets.lows.astype(narrow), sets.highs.astype(narrow)
-    different = slides.astype(narrow)
-    two = lows != highs
-    counts = (1 + two).astype(found.dtype)
-    order = np.argsort(index, kind="stable")
-    stops = np.cumsum(np.bincount(index)).tolist()
-
-    def fill(number: int) -> None:
-        slide, rows = different[number], order[stops[number - 1] if number else 0 : stops[number]]
-        common = np.gcd(different, slide)
-        # Once in the lcm, per unit of time.
-        once = (common / slide / slides * sets.ticks).astype(found.dtype)[index]
-        block = counts[rows, None] * (counts * once)
-        tied = np.flatnonzero((common > 1)[index])
-        places, divisors = index[tied], common[index[tied]]
-        # A second residue that is not there meets nothing.
-        low, high = lows[tied] % divisors, np.where(two[tied], highs[tied] % divisors, -1)
-        own_low = np.take(lows[rows, None] % common, places, axis=1)
-        own_high = np.where(two[rows, None], highs[rows, None] % common, -2)
-        own_high = np.take(own_high, places, axis=1)
-        meets = (own_low == low).astype(np.int8)
-        meets += own_low == high
-        meets += own_high == low
-        meets += own_high == high
-        block[:, tied] = meets * once[tied]
-        found[rows] = block
-
-    def fill_each(first: int) -> None:
-        for number in range(first, len(different), workers):
-            fill(number)
-
-    workers = (os.cpu_count() or 1) if found.size > _WORTH_THREADS else 1
-    with ThreadPoolExecutor(workers) as pool:
-        for _ in pool.map(fill_each, range(workers)):
-            pass  # it raises what was raised there
+        own_rate = self.rate(edges)
+        overlaps = [
+            own_rate + self.rate(other) - self.rate(self.union((edges, other))) for other in others
+        ]
+        return np.maximum(overlaps, 0.0), np.zeros(len(overlaps))

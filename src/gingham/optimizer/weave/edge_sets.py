@@ -1,4 +1,4 @@
-"""Windows as arrays: their slides, residues and overlap factors, equal edge sets together."""
+"""Windows as arrays of slides, residues and overlap factors, grouped by equal sets of edges."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from gingham.logical.window import Window
 
 AnyWindow = tuple[int, int] | Window
 
-_LONGEST = 1 << 62
+_LONGEST_SPAN = 1 << 62
 
 
 @dataclass(frozen=True, eq=False)
 class Windows:
-    """Windows in the order given.
+    """The windows to weave, as arrays in the order given.
 
     Pairs (range, slide) are in any unit of time, the rate then being rows per unit; windows of
     queries are in microseconds, and the rate is rows per second.
@@ -33,7 +33,7 @@ class Windows:
     slides: Ints
     lows: Ints  # the smaller residue
     highs: Ints  # the other one; the same if there is only one
-    factors: Floats  # what a tree's windows add up to: range / slide unless told
+    factors: Floats  # overlap factors, which add up over a tree: range / slide unless given
     ticks: int  # per unit of time
 
     def __len__(self) -> int:
@@ -41,19 +41,19 @@ class Windows:
 
     @cached_property
     def sets(self) -> EdgeSets:
-        """Windows with equal edges taken together."""
-        return _together(self)
+        """The distinct sets of edges of these windows."""
+        return _distinct_sets(self)
 
 
 @dataclass(frozen=True, eq=False)
 class EdgeSets:
-    """Different sets of edges, each with the sum of overlap factors of its windows."""
+    """Distinct sets of edges, each with the sum of the overlap factors of its windows."""
 
     slides: Ints
     lows: Ints
     highs: Ints
     factors: Floats
-    of_window: Ints  # for each window its set
+    of_window: Ints  # the index of each window's set
     ticks: int
 
     def __len__(self) -> int:
@@ -61,41 +61,41 @@ class EdgeSets:
 
     @property
     def rates(self) -> Floats:
-        """Edges per unit of time."""
+        """Edges per unit of time of each set."""
         return np.where(self.lows == self.highs, 1.0, 2.0) / self.slides * self.ticks
 
     def classes(self, i: int) -> tuple[ResidueClass, ...]:
-        """One or two residue classes."""
+        """The one or two residue classes of a set."""
         slide, low, high = int(self.slides[i]), int(self.lows[i]), int(self.highs[i])
         return ((slide, low),) if low == high else ((slide, low), (slide, high))
 
     def all_classes(self) -> list[ResidueClass]:
-        """The classes of all sets, each once."""
+        """The residue classes of all sets, each once."""
         pairs = np.stack([np.tile(self.slides, 2), np.append(self.lows, self.highs)])
         return list(map(tuple, np.unique(pairs, axis=1).T.tolist()))
 
-    def part(self, which: Ints) -> EdgeSets:
-        """Some of the sets; windows of the others get no set."""
-        places = np.full(len(self), -1)
-        places[which] = np.arange(len(which))
+    def subset(self, which: Ints) -> EdgeSets:
+        """The sets at these indices; windows of other sets get the set -1."""
+        new_index = np.full(len(self), -1)
+        new_index[which] = np.arange(len(which))
         return EdgeSets(
-            self.slides[which],
-            self.lows[which],
-            self.highs[which],
-            self.factors[which],
-            places[self.of_window],
-            self.ticks,
+            slides=self.slides[which],
+            lows=self.lows[which],
+            highs=self.highs[which],
+            factors=self.factors[which],
+            of_window=new_index[self.of_window],
+            ticks=self.ticks,
         )
 
 
 def read_windows(windows: Iterable[AnyWindow], factors: Sequence[float] | None = None) -> Windows:
-    """Check windows and take them apart; factors are range / slide unless they are given.
+    """Check windows and convert them to arrays; factors are range / slide unless given.
 
-    >>> read = read_windows([(12, 9), (10, 6), (8, 4), (9, 6)])
-    >>> [read.sets.classes(i) for i in range(4)]
+    >>> four = read_windows([(12, 9), (10, 6), (8, 4), (9, 6)])
+    >>> [four.sets.classes(i) for i in range(4)]
     [((9, 0), (9, 3)), ((6, 0), (6, 4)), ((4, 0),), ((3, 0),)]
     """
-    # Lists and rows of arrays will do for pairs, but only tuples can be looked up.
+    # Pairs may be lists or rows of an array; as tuples they can be dictionary keys.
     raw: list[Any] = list(windows)
     given: list[AnyWindow] = [tuple(w) if isinstance(w, list | np.ndarray) else w for w in raw]
     if not given:
@@ -105,17 +105,18 @@ def read_windows(windows: Iterable[AnyWindow], factors: Sequence[float] | None =
     logical = sum(isinstance(window, Window) for window in given)
     if logical == len(given):
         spans = [(w.range, w.slide, w.start) for w in given if isinstance(w, Window)]
-        return _apart(given, np.array(spans, dtype=np.int64), SECOND, factors)
+        return _as_arrays(given, np.array(spans, dtype=np.int64), SECOND, factors)
     if logical:
         raise QueryError(
             "pairs among windows of queries",
             "pairs are in a unit of your own, windows of queries in microseconds",
             "all of one kind",
         )
-    return _apart(given, _pairs(given), 1, factors)
+    return _as_arrays(given, _pairs(given), 1, factors)
 
 
 def _pairs(given: Sequence[AnyWindow]) -> Ints:
+    """Windows given as pairs, as an array of (range, slide); anything else is refused."""
     try:
         spans = np.asarray(given)
     except (ValueError, OverflowError):
@@ -127,11 +128,11 @@ def _pairs(given: Sequence[AnyWindow]) -> Ints:
             "a window is a pair of whole numbers: range and slide",
             "for example (600, 300)",
         )
-    if spans.dtype.kind not in "iu" or spans.max() > _LONGEST:
+    if spans.dtype.kind not in "iu" or spans.max() > _LONGEST_SPAN:
         odd = next((w for w in given if not _is_whole(w)), given[0])
         raise QueryError(
             f"a window {odd!r}",
-            f"range and slide are whole numbers of up to {_LONGEST:.1e}",
+            f"range and slide are whole numbers of up to {_LONGEST_SPAN:.1e}",
             "count in milliseconds or microseconds where seconds are too coarse",
         )
     return spans.astype(np.int64)
@@ -143,12 +144,13 @@ def _is_pair(window: Any) -> bool:
 
 def _is_whole(window: object) -> bool:
     parts: Sequence[object] = tuple(window) if isinstance(window, list | tuple) else ()
-    return all(isinstance(part, int | np.integer) and abs(part) <= _LONGEST for part in parts)
+    return all(isinstance(part, int | np.integer) and abs(part) <= _LONGEST_SPAN for part in parts)
 
 
-def _apart(
+def _as_arrays(
     given: Sequence[AnyWindow], spans: Ints, ticks: int, factors: Sequence[float] | None
 ) -> Windows:
+    """Windows from rows of (range, slide) or (range, slide, start)."""
     ranges, slides = spans[:, 0], spans[:, 1]
     wrong = np.flatnonzero((ranges <= 0) | (slides <= 0))
     if len(wrong):
@@ -161,11 +163,12 @@ def _apart(
     # Added only after the modulo: both together are below twice the slide.
     ends = (starts + ranges % slides) % slides
     lows, highs = np.minimum(starts, ends), np.maximum(starts, ends)
-    found = ranges / slides if factors is None else np.asarray(factors, dtype=np.float64)
-    return Windows(given, slides, lows, highs, found, ticks)
+    overlap = ranges / slides if factors is None else np.asarray(factors, dtype=np.float64)
+    return Windows(given=given, slides=slides, lows=lows, highs=highs, factors=overlap, ticks=ticks)
 
 
-def _together(windows: Windows) -> EdgeSets:
+def _distinct_sets(windows: Windows) -> EdgeSets:
+    """Group windows by their edges, and add up the overlap factors of each group."""
     slides, lows, highs = windows.slides, windows.lows, windows.highs
     # Two residues half a slide apart are one residue modulo half the slide.
     half = (highs - lows) * 2 == slides
@@ -184,11 +187,18 @@ def _together(windows: Windows) -> EdgeSets:
     slides, lows, highs = keys[:, first][:, rank]
     factors = np.zeros(len(slides))
     np.add.at(factors, of_window, windows.factors)
-    return EdgeSets(slides, lows, highs, factors, of_window, windows.ticks)
+    return EdgeSets(
+        slides=slides,
+        lows=lows,
+        highs=highs,
+        factors=factors,
+        of_window=of_window,
+        ticks=windows.ticks,
+    )
 
 
 def checked_rate(rate: float) -> float:
-    """A finite rate of at least zero."""
+    """Refuse a rate of rows that is no finite number of at least zero."""
     if isinstance(rate, bool) or not isinstance(rate, int | float | np.number):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise QueryError(f"a rate {rate!r}", "a rate is a number of rows", "for example rate=100")
     if not math.isfinite(rate) or rate < 0:

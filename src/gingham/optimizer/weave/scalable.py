@@ -1,4 +1,4 @@
-"""Weaving any number of edge sets: what is too many to compare all at once is thinned out first."""
+"""The engine's weaving method: all pairs of edge sets if they are few, a selection otherwise."""
 
 from __future__ import annotations
 
@@ -8,22 +8,28 @@ from dataclasses import dataclass
 import numpy as np
 
 from gingham.core.arrays import Bools, Floats, Ints
-from gingham.optimizer.weave.edge_measures import Measure, choose_measure, pair_overlaps
+from gingham.optimizer.weave.edge_measures import Measure, choose_measure
 from gingham.optimizer.weave.edge_sets import EdgeSets
-from gingham.optimizer.weave.weaver import NOTHING, Weaver, Woven, stopped_early
-from gingham.optimizer.weave.weaving_problem import Partition, Problem, of_set_trees, one_tree
+from gingham.optimizer.weave.pair_overlaps import pair_overlaps
+from gingham.optimizer.weave.weaver import NO_GAIN, Weaver, Woven, stopped_early
+from gingham.optimizer.weave.weaving_problem import (
+    Partition,
+    Problem,
+    one_tree,
+    tree_of_each_window,
+)
 
-# All pairs of so many edge sets are compared; their bounds take two gigabytes.
+# Up to so many edge sets, all pairs are compared; their bounds take two gigabytes.
 MOST_COMPARED = 22_000
-_CHUNK = 4_000
-_MOST_SHELVES = 4_096
-_MOST_EXPANDED = 20_000_000
+_CHUNK = 4_000  # edge sets, or trees, that are woven together
+_MOST_GROUPS = 4_096
+_MOST_PAIRS = 20_000_000
 _PARTNERS = 16
 
 
 def scalable(problem: Problem) -> Partition:
-    """The plan of Weave Share for up to a million windows."""
-    if (partition := _one_tree_at_once(problem)) is not None:
+    """Merge pairs of trees as Weave Share does, for up to a million windows."""
+    if (partition := _one_tree_if_obvious(problem)) is not None:
         return partition
     sets = problem.sets
     if len(sets) <= MOST_COMPARED:
@@ -31,21 +37,21 @@ def scalable(problem: Problem) -> Partition:
         woven = Weaver.of_sets(sets, problem.cost, problem.rate, measure).weave(problem.until)
         return _partition(problem, woven, measure, ())
     gaining = np.flatnonzero(_may_gain(problem))
-    # Neighbours are woven together: those with similar slides first.
+    # Neighbours are woven together: those with similar slides.
     gaining = gaining[np.lexsort((sets.lows[gaining], sets.slides[gaining]))]
     if not len(gaining):
         alone = Woven([[i] for i in range(len(sets))], sets.rates.tolist())
         return _partition(problem, alone, None, ("no two different edge sets gain by sharing",))
-    measure = choose_measure(sets.part(gaining).all_classes(), 2 * MOST_COMPARED, sets.ticks)
+    measure = choose_measure(sets.subset(gaining).all_classes(), 2 * MOST_COMPARED, sets.ticks)
     if len(gaining) <= MOST_COMPARED:
-        part = Weaver.of_sets(sets.part(gaining), problem.cost, problem.rate, measure)
+        part = Weaver.of_sets(sets.subset(gaining), problem.cost, problem.rate, measure)
         woven = part.weave(problem.until)
         notice = (
             f"{len(gaining):,} of {len(sets):,} edge sets were woven: those that gain at first, "
             f"each with {_PARTNERS} partners at most of every slide"
         )
     else:
-        woven, rounds = _in_chunks(problem, sets.part(gaining), measure)
+        woven, rounds = _in_chunks(problem, sets.subset(gaining), measure)
         notice = (
             f"{len(gaining):,} edge sets were woven in {rounds} rounds of {_CHUNK:,} at a time: "
             "not all pairs were compared"
@@ -55,14 +61,14 @@ def scalable(problem: Problem) -> Partition:
     whole = Woven(
         members + [[i] for i in alone],
         woven.rates + sets.rates[alone].tolist(),
-        woven.looked_at,
+        woven.compared,
         woven.finished,
     )
     return _partition(problem, whole, measure, (notice,))
 
 
-def _one_tree_at_once(problem: Problem) -> Partition | None:
-    """One tree is the best if a second one alone costs more than all finals of the first."""
+def _one_tree_if_obvious(problem: Problem) -> Partition | None:
+    """Put all windows into one tree if an empty second tree costs more than it could save."""
     sets = problem.sets
     densest = min(float(sets.rates.sum()), float(sets.ticks))
     empty = problem.price(0.0, 0.0)
@@ -75,24 +81,25 @@ def _one_tree_at_once(problem: Problem) -> Partition | None:
 def _partition(
     problem: Problem, woven: Woven, measure: Measure | None, notices: tuple[str, ...]
 ) -> Partition:
+    """Turn trees of edge sets into trees of windows, with notices of what was not exact."""
     how = "slides of one window" if measure is None else measure.how
     exact = measure is None or measure.exact
     if not exact:
         notices = (*notices, f"edges were compared on {how}")
     return Partition(
-        of_set_trees(problem, woven.members),
-        woven.rates,
-        exact,
-        how,
-        0.0 if measure is None else measure.error,
-        woven.looked_at,
-        (*notices, *stopped_early(finished=woven.finished)),
+        tree_of_window=tree_of_each_window(problem, woven.members),
+        rates=woven.rates,
+        exact=exact,
+        how=how,
+        error=0.0 if measure is None else measure.error,
+        operations=woven.compared,
+        notices=(*notices, *stopped_early(finished=woven.finished)),
     )
 
 
 @dataclass(frozen=True, eq=False)
-class _Shelves:
-    """Edge sets with the same slide and as many residues, the least overlap factor of each lot."""
+class _SlideGroups:
+    """Edge sets grouped by slide and number of residues, with each group's least overlap factor."""
 
     slides: Ints
     residues: Ints
@@ -100,131 +107,143 @@ class _Shelves:
     of_set: Ints
 
 
-def _shelves(sets: EdgeSets) -> _Shelves:
+def _slide_groups(sets: EdgeSets) -> _SlideGroups:
+    """Group edge sets by slide and number of residues."""
     residues = np.where(sets.lows == sets.highs, 1, 2)
     keys, of_set = np.unique(np.stack([sets.slides, residues]), axis=1, return_inverse=True)
     least = np.full(keys.shape[1], np.inf)
     np.minimum.at(least, of_set.ravel(), sets.factors)
-    return _Shelves(keys[0], keys[1], least, of_set.ravel())
+    return _SlideGroups(slides=keys[0], residues=keys[1], least=least, of_set=of_set.ravel())
 
 
 def _may_gain(problem: Problem) -> Bools:
-    """Which edge sets to weave.
+    """Select the edge sets that are worth weaving.
 
-    On each pair of shelves those of the smaller one that gain, with their best few partners on
-    the other.
+    For each pair of slide groups, the sets of the smaller group that gain with some set of the
+    other group are selected, together with their best few partners there.
     """
     sets, cost, rate = problem.sets, problem.cost, problem.rate
-    shelves = _shelves(sets)
-    everything = np.ones(len(sets), dtype=bool)
-    if len(shelves.slides) > _MOST_SHELVES:
-        return everything
-    nothing = NOTHING * problem.price(0.0, 0.0)
-    edges = shelves.residues / shelves.slides * sets.ticks
-    alone = cost.tree(edges, shelves.least, rate)
-    order = np.argsort(shelves.of_set, kind="stable")
-    stops = np.cumsum(np.bincount(shelves.of_set))
-    lots = np.split(order, stops[:-1])
-    sizes = np.array([len(lot) for lot in lots])
+    groups = _slide_groups(sets)
+    all_sets = np.ones(len(sets), dtype=bool)
+    if len(groups.slides) > _MOST_GROUPS:
+        return all_sets
+    no_gain = NO_GAIN * problem.price(0.0, 0.0)
+    edges = groups.residues / groups.slides * sets.ticks
+    alone = cost.tree(edges, groups.least, rate)
+    order = np.argsort(groups.of_set, kind="stable")
+    stops = np.cumsum(np.bincount(groups.of_set))
+    members = np.split(order, stops[:-1])
+    sizes = np.array([len(own_members) for own_members in members])
 
-    # Pairs of lots, thinned out to those that may gain.
+    # Pairs of groups, each reduced to the sets that may gain.
     pairs: list[tuple[int, int, Ints, Ints]] = []
-    expanded = 0
-    for shelf, lot in enumerate(lots):
-        smaller = (sizes > len(lot)) | ((sizes == len(lot)) & (np.arange(len(lots)) >= shelf))
-        usual, most = (
-            alone + alone[shelf] - cost.tree(together, shelves.least + shelves.least[shelf], rate)
-            for together in _least_together(shelves, shelf, edges, sets.ticks)
+    pair_count = 0
+    for group, own_members in enumerate(members):
+        smaller = (sizes > len(own_members)) | (
+            (sizes == len(own_members)) & (np.arange(len(members)) >= group)
         )
-        for other in np.flatnonzero((most > nothing) & smaller).tolist():
-            ours, theirs = lot, lots[other]
-            if usual[other] <= nothing:
-                common = math.gcd(int(shelves.slides[shelf]), int(shelves.slides[other]))
-                ours, theirs = _folded(sets, ours, common), _folded(sets, theirs, common)
-            expanded += len(ours) * len(theirs)
-            if expanded > _MOST_EXPANDED:
-                return everything
+        usual, most = (
+            alone + alone[group] - cost.tree(together, groups.least + groups.least[group], rate)
+            for together in _least_together(groups, group, edges, sets.ticks)
+        )
+        for other in np.flatnonzero((most > no_gain) & smaller).tolist():
+            ours, theirs = own_members, members[other]
+            if usual[other] <= no_gain:
+                common = math.gcd(int(groups.slides[group]), int(groups.slides[other]))
+                ours, theirs = (
+                    _single_residue(sets, ours, common),
+                    _single_residue(sets, theirs, common),
+                )
+            pair_count += len(ours) * len(theirs)
+            if pair_count > _MOST_PAIRS:
+                return all_sets
             if len(ours) and len(theirs):
-                pairs.append((shelf, other, ours, theirs))
+                pairs.append((group, other, ours, theirs))
 
     gaining = np.zeros(len(sets), dtype=bool)
-    for shelf, other, ours, theirs in pairs:
-        overlaps = pair_overlaps(_lot(sets, ours), _lot(sets, theirs)) * sets.ticks
-        together = edges[shelf] + edges[other] - overlaps
+    for group, other, ours, theirs in pairs:
+        overlaps = (
+            pair_overlaps(_slides_and_residues(sets, ours), _slides_and_residues(sets, theirs))
+            * sets.ticks
+        )
+        together = edges[group] + edges[other] - overlaps
         factors = sets.factors[ours, None] + sets.factors[theirs]
-        apart = cost.tree(np.full(len(ours), edges[shelf]), sets.factors[ours], rate)[:, None]
+        apart = cost.tree(np.full(len(ours), edges[group]), sets.factors[ours], rate)[:, None]
         apart = apart + cost.tree(np.full(len(theirs), edges[other]), sets.factors[theirs], rate)
         gains = apart - cost.tree(together, factors, rate)
         gains[ours[:, None] == theirs] = -np.inf
         best = np.argsort(-gains, axis=1, kind="stable")[:, :_PARTNERS]
-        gain = np.take_along_axis(gains, best, axis=1) > nothing
+        gain = np.take_along_axis(gains, best, axis=1) > no_gain
         gaining[ours[gain.any(axis=1)]] = True
         gaining[theirs[best[gain]]] = True
     return gaining
 
 
 def _least_together(
-    shelves: _Shelves, shelf: int, edges: Floats, ticks: int
+    groups: _SlideGroups, group: int, edges: Floats, ticks: int
 ) -> tuple[Floats, Floats]:
-    """The fewest edges that a set of this shelf and a different one of each other have together.
+    """Lower bounds of the edge rate of a set of this group together with one of each group.
 
-    First for sets whose residues differ modulo the common divisor, then for any.
+    The first bound is for sets whose residues differ modulo the common divisor of the slides, the
+    second for any sets.
     """
-    slide, own = shelves.slides[shelf], shelves.residues[shelf]
-    once = np.gcd(shelves.slides, slide) / shelves.slides / slide * ticks
-    same = shelves.slides == slide
-    most = shelves.residues * own
+    slide, own = groups.slides[group], groups.residues[group]
+    once = np.gcd(groups.slides, slide) / groups.slides / slide * ticks
+    same = groups.slides == slide
+    most = groups.residues * own
     # Different sets with the same slide have at most one residue in common.
     of_same = np.minimum(most - 1, 1)
     usual, any_ = (
-        edges + edges[shelf] - np.minimum(np.where(same, of_same, pairs) * once, densest)
-        for pairs in (np.minimum(shelves.residues, own), most)
-        for densest in (np.minimum(edges, edges[shelf]),)
+        edges + edges[group] - np.minimum(np.where(same, of_same, pairs) * once, densest)
+        for pairs in (np.minimum(groups.residues, own), most)
+        for densest in (np.minimum(edges, edges[group]),)
     )
     return usual, any_
 
 
-def _folded(sets: EdgeSets, which: Ints, common: int) -> Ints:
-    """Those with one residue only, or with two that are the same modulo the common divisor."""
+def _single_residue(sets: EdgeSets, which: Ints, common: int) -> Ints:
+    """The sets that have a single residue modulo the common divisor of two slides."""
     return which[(sets.highs[which] - sets.lows[which]) % common == 0]
 
 
-def _lot(sets: EdgeSets, which: Ints) -> tuple[Ints, Ints, Ints]:
+def _slides_and_residues(sets: EdgeSets, which: Ints) -> tuple[Ints, Ints, Ints]:
+    """Slides, smaller and larger residues of some sets, as `pair_overlaps` takes them."""
     return sets.slides[which], sets.lows[which], sets.highs[which]
 
 
 def _in_chunks(problem: Problem, sets: EdgeSets, measure: Measure) -> tuple[Woven, int]:
-    """Weave neighbours in the order of slides, then what came of them, until few trees are left."""
+    """Weave chunks of neighbouring slides, then chunks of the resulting trees, until few merge."""
     cost, rate = problem.cost, problem.rate
     trees = [[i] for i in range(len(sets))]
     edges, factors = sets.rates, sets.factors
-    looked_at, rounds, finished = 0, 0, True
+    compared, rounds, finished = 0, 0, True
     while finished:
         rounds += 1
         before = len(trees)
-        kept: list[tuple[list[int], float]] = []
+        woven_trees: list[tuple[list[int], float]] = []
         for i in range(0, before, _CHUNK):
             part = slice(i, min(i + _CHUNK, before))
-            if problem.late:  # what is left stays as it is
+            if problem.out_of_time:  # the rest stays as it is
                 finished = False
-                kept += zip(trees[part], edges[part].tolist(), strict=True)
+                woven_trees += zip(trees[part], edges[part].tolist(), strict=True)
                 continue
             if rounds == 1:
-                lot = sets.part(np.arange(part.start, part.stop))
-                weaver = Weaver.of_sets(lot, cost, rate, measure)
+                chunk = sets.subset(np.arange(part.start, part.stop))
+                weaver = Weaver.of_sets(chunk, cost, rate, measure)
             else:
-                rows = [
-                    measure.row(c for j in tree for c in sets.classes(j)) for tree in trees[part]
+                encoded = [
+                    measure.encode(c for j in tree for c in sets.classes(j)) for tree in trees[part]
                 ]
-                weaver = Weaver.of_trees(edges[part], factors[part], rows, cost, rate, measure)
+                weaver = Weaver.of_trees(edges[part], factors[part], encoded, cost, rate, measure)
             woven = weaver.weave(problem.until)
-            looked_at += woven.looked_at
+            compared += woven.compared
             finished &= woven.finished
-            for members, found in zip(woven.members, woven.rates, strict=True):
-                kept.append(([one for j in members for one in trees[i + j]], found))
-        trees = [members for members, _ in kept]
-        edges = np.array([found for _, found in kept])
+            for members, edge_rate in zip(woven.members, woven.rates, strict=True):
+                merged = [edge_set for j in members for edge_set in trees[i + j]]
+                woven_trees.append((merged, edge_rate))
+        trees = [members for members, _ in woven_trees]
+        edges = np.array([edge_rate for _, edge_rate in woven_trees])
         factors = np.array([sets.factors[tree].sum() for tree in trees])
         if before <= _CHUNK or len(trees) > 0.9 * before:
             break
-    return Woven(trees, edges.tolist(), looked_at, finished), rounds
+    return Woven(trees, edges.tolist(), compared, finished), rounds

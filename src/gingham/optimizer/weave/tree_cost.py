@@ -1,4 +1,4 @@
-"""What a tree costs."""
+"""The cost of a tree of slices, as a function of its edge rate and overlap factor."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ Value = TypeVar("Value", float, Floats)
 
 
 class Cost(Protocol):
-    """The price of a tree, for numbers and for whole arrays of them.
+    """The cost of a tree, for single numbers and for arrays of trees.
 
-    It grows with every argument; an empty tree costs something; two trees with the same edges are
-    never cheaper apart.
+    It grows with every argument, an empty tree costs something, and two trees with the same edges
+    never cost less than one tree of both.
     """
 
     def tree(self, edge_rate: Value, overlap_factor: Value, rate: float) -> Value:
-        """Edges per second, slides that its ranges span in all, rows per second -> the price."""
+        """The cost of a tree, from its edges per second, the sum of range / slide, and its rows."""
         ...
 
 
@@ -26,12 +26,12 @@ class Cost(Protocol):
 class Operations:
     """Aggregate operations per second: Guirguis et al. (CIKM 2011), Equation 1.
 
-    Every row is added to a slice, every slice to as many windows as the overlap factor says.
+    Every row is added to one slice, and every slice to `overlap_factor` windows.
 
     >>> Operations().tree(0.25, 6.0, rate=1.2)
     2.7
     """
 
     def tree(self, edge_rate: Value, overlap_factor: Value, rate: float) -> Value:
-        """Rows, and slices times the windows they are in."""
+        """Rows per second, plus slices per second times the windows that each slice is in."""
         return edge_rate * overlap_factor + rate

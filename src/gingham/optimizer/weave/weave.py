@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from gingham.optimizer.weave.edge_sets import AnyWindow, checked_rate, read_windows
 from gingham.optimizer.weave.scalable import scalable
 from gingham.optimizer.weave.tree_cost import Cost, Operations
-from gingham.optimizer.weave.weaving_problem import Problem, grown, one_tree
+from gingham.optimizer.weave.weaving_problem import Problem, one_tree, trees_of
 from gingham.optimizer.weave.woven_plan import WovenPlan, WovenTree
 
 # Exact edge rates of a plan that was found on a sample may take this part of the time.
@@ -40,17 +40,17 @@ def weave(
     problem = Problem(read_windows(windows, factors), model, rate, until)
     partition = scalable(problem)
     until = max(started + budget, time.monotonic())
-    trees, notices = grown(problem, partition, until), partition.notices
-    if _one_may_cost_less(problem, trees):
-        one = grown(problem, one_tree(problem), until)
+    trees, notices = trees_of(problem, partition, until), partition.notices
+    if _one_tree_may_cost_less(problem, trees):
+        one = trees_of(problem, one_tree(problem), until)
         if one[0].cost < sum(tree.cost for tree in trees):
-            # Merging pairs only as long as each merge pays may end before all have paid together.
+            # Each merge has to pay for itself, so merging may stop though merging all would pay.
             trees, notices = one, (*notices, "one tree: it costs less than where merges ended")
     return WovenPlan(trees, rate, "scalable", notices, partition.operations, model)
 
 
-def _one_may_cost_less(problem: Problem, trees: Sequence[WovenTree]) -> bool:
-    """Whether a tree of all windows may: its edges are at least those of any other."""
+def _one_tree_may_cost_less(problem: Problem, trees: Sequence[WovenTree]) -> bool:
+    """Whether one tree of all windows may cost less; it has at least the edges of any tree."""
     if len(trees) == 1:
         return False
     densest = max(float(tree.edge_rate) for tree in trees)

@@ -1,4 +1,4 @@
-"""A woven plan: which windows share a tree, and what that costs."""
+"""Woven plans: which windows share a tree of slices, and what the trees cost."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ class WovenTree:
 
     @property
     def classes(self) -> tuple[ResidueClass, ...]:
-        """Where its slices begin."""
+        """The residue classes of the tree's edges."""
         return normalized(c for window in set(self.windows) for c in window_classes(window))
 
 
 @dataclass(frozen=True)
 class WovenPlan:
-    """All windows, each in one tree."""
+    """A partition of windows into trees, with its cost and how it was found."""
 
     trees: tuple[WovenTree, ...]
     rate: float
     method: str
     notices: tuple[str, ...] = ()
-    operations: int = 0  # that finding the plan took: pairs of trees, or edges, that were looked at
+    operations: int = 0  # pairs of trees, or edges, that the search compared
     model: Cost = field(default_factory=Operations)
 
     @cached_property
     def cost(self) -> float:
-        """The price of all trees."""
+        """The cost of all trees together."""
         return sum(tree.cost for tree in self.trees)
 
     @property
@@ -50,7 +50,7 @@ class WovenPlan:
         return (window for tree in self.trees for window in tree.windows)
 
     def weaveability(self, one: int, other: int) -> float:
-        """Which part of their edges two trees have in common."""
+        """The common edges of two trees of the plan as a part of all their edges."""
         return weaveability(self.trees[one], self.trees[other])
 
     def saving(self, one: int, other: int) -> float:
@@ -65,7 +65,7 @@ class WovenPlan:
 
 
 def weaveability(one: WovenTree, other: WovenTree) -> float:
-    """Common edges of two trees as a part of all their edges: 1 if they are the same.
+    """Compute the common edges of two trees as a part of all their edges: 1 if they are equal.
 
     Guirguis et al. (CIKM 2011), Definition 1.
     """
@@ -75,7 +75,7 @@ def weaveability(one: WovenTree, other: WovenTree) -> float:
 
 
 def window_classes(window: AnyWindow) -> tuple[ResidueClass, ...]:
-    """Where windows start or end; those given as pairs start at multiples of the slide.
+    """The residue classes of a window's edges; a window given as a pair starts at instant zero.
 
     >>> window_classes((12, 9)), window_classes((10, 5))
     (((9, 0), (9, 3)), ((5, 0),))
@@ -87,6 +87,7 @@ def window_classes(window: AnyWindow) -> tuple[ResidueClass, ...]:
 
 
 def _together(one: WovenTree, other: WovenTree) -> float:
+    """The edge rate of a tree of the windows of both trees."""
     return _rate((*one.classes, *other.classes), one)
 
 

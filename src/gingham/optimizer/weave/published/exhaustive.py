@@ -1,4 +1,4 @@
-"""The best of all plans, for few edge sets."""
+"""The cheapest of all partitions of windows into trees, for up to 16 distinct edge sets."""
 
 from __future__ import annotations
 
@@ -9,13 +9,16 @@ from gingham.algebra.edges.merged_terms import intersection
 from gingham.core.arrays import Floats, Ints
 from gingham.core.errors import BudgetError
 from gingham.optimizer.weave.edge_sets import EdgeSets
-from gingham.optimizer.weave.weaving_problem import Partition, Problem, of_set_trees
+from gingham.optimizer.weave.weaving_problem import Partition, Problem, tree_of_each_window
 
 MOST_SETS = 16
 
 
 def exhaustive(problem: Problem) -> Partition:
-    """Try all partitions; windows with equal edges share a tree in some best one of them."""
+    """Find the cheapest partition by dynamic programming over all subsets of edge sets.
+
+    Windows with equal edges share a tree: some cheapest partition has this property.
+    """
     sets = problem.sets
     n = len(sets)
     if n > MOST_SETS:
@@ -30,7 +33,7 @@ def exhaustive(problem: Problem) -> Partition:
     trees = _cheapest(prices, n)
     members = [[i for i in range(n) if tree >> i & 1] for tree in trees]
     return Partition(
-        of_set_trees(problem, members),
+        tree_of_each_window(problem, members),
         [float(rates[tree]) for tree in trees],
         exact=True,
         how="inclusion and exclusion",
@@ -39,24 +42,25 @@ def exhaustive(problem: Problem) -> Partition:
 
 
 def _rates_of_subsets(sets: EdgeSets) -> Floats:
-    """The edge rate of every subset, by inclusion and exclusion."""
+    """Compute the edge rate of every subset of edge sets, by inclusion and exclusion."""
     meets = np.zeros(1 << len(sets))
     common: list[list[ResidueClass]] = [[(1, 0)]]
     for i in range(len(sets)):
         for subset in range(1 << i):
-            both = [
-                found
+            intersections = [
+                both_classes
                 for one in common[subset]
                 for other in sets.classes(i)
-                if (found := intersection(one, other)) is not None
+                if (both_classes := intersection(one, other)) is not None
             ]
-            common.append(both)
+            common.append(intersections)
             sign = -1 if subset.bit_count() % 2 else 1
-            meets[1 << i | subset] = sign * sum(1 / slide for slide, _ in both)
+            meets[1 << i | subset] = sign * sum(1 / slide for slide, _ in intersections)
     return _sums_over_subsets(meets, len(sets)) * sets.ticks
 
 
 def _sums_over_subsets(values: Floats, n: int) -> Floats:
+    """For each set, the sum of the values of all its subsets (a zeta transform, in place)."""
     for i in range(n):
         halves = values.reshape(-1, 2, 1 << i)
         halves[:, 1] += halves[:, 0]
@@ -64,6 +68,7 @@ def _sums_over_subsets(values: Floats, n: int) -> Floats:
 
 
 def _sums_of_subsets(values: Floats) -> Floats:
+    """For each set, the sum of the values of its members."""
     sums = np.zeros(1)
     for value in values:
         sums = np.concatenate([sums, sums + value])
@@ -71,15 +76,15 @@ def _sums_of_subsets(values: Floats) -> Floats:
 
 
 def _cheapest(prices: Floats, n: int) -> list[int]:
-    """The cheapest partition of the whole: for each subset, the best tree of its first member."""
+    """Find the cheapest partition: for each subset, the best tree of its first member."""
     best = np.zeros(1 << n)
     choice = np.zeros(1 << n, dtype=np.int64)
     for subset in range(1, 1 << n):
         first = subset & -subset
         trees = first | _subsets(subset ^ first)
         totals = prices[trees] + best[subset ^ trees]
-        found = int(np.argmin(totals))
-        best[subset], choice[subset] = totals[found], trees[found]
+        cheapest = int(np.argmin(totals))
+        best[subset], choice[subset] = totals[cheapest], trees[cheapest]
     trees, left = [], (1 << n) - 1
     while left:
         trees.append(int(choice[left]))
@@ -88,9 +93,10 @@ def _cheapest(prices: Floats, n: int) -> list[int]:
 
 
 def _subsets(of: int) -> Ints:
-    found = np.zeros(1, dtype=np.int64)
+    """All subsets of a set of bits."""
+    subsets = np.zeros(1, dtype=np.int64)
     while of:
         bit = of & -of
-        found = np.concatenate([found, found | bit])
+        subsets = np.concatenate([subsets, subsets | bit])
         of ^= bit
-    return found
+    return subsets

@@ -1,4 +1,4 @@
-"""Incremental Weave Share: windows come and go, and the plan is woven anew only when it must be."""
+"""Incremental Weave Share: windows join and leave a plan, which is seldom woven from scratch."""
 
 from __future__ import annotations
 
@@ -12,62 +12,63 @@ from gingham.core.arrays import Floats, Ints
 from gingham.core.errors import QueryError
 from gingham.core.time import SECOND
 from gingham.logical.window import Window
-from gingham.optimizer.weave.edge_measures import Bits, Row, bits_for, pair_overlaps
+from gingham.optimizer.weave.edge_measures import Bits, EncodedEdges, bits_for
 from gingham.optimizer.weave.edge_sets import AnyWindow, read_windows
-from gingham.optimizer.weave.weaver import NOTHING
+from gingham.optimizer.weave.pair_overlaps import pair_overlaps
+from gingham.optimizer.weave.weaver import NO_GAIN
 from gingham.optimizer.weave.woven_plan import WovenPlan, WovenTree
 
 Weave = Callable[[list[AnyWindow]], WovenPlan]
 
-_FIRST_LOOK = 8
-_MOST_LOOKS = 256  # trees that are measured for one change
-_QUICK_CELLS = 50_000
+_FIRST_BATCH = 8  # trees that are measured at first
+_MOST_MEASURED = 256  # trees that are measured for one change
+_QUICK_ENTRIES = 50_000
 _SPARE_TREES = 256  # that may join before bits need more memory than planned
 
 
 @dataclass(frozen=True, eq=False)
 class IncrementalPlan(WovenPlan):
-    """A plan that windows join and leave; each change gives a new plan.
+    """A plan that windows can be added to and removed from; each change gives a new plan.
 
-    The last plan that was woven from scratch tells what one of today would cost at least. Once a
-    plan costs more than that by the tolerance, it is woven anew. Guirguis et al. (CIKM 2011),
-    Section 5.2, extrapolate that cost by a slope; but every window more costs less than the one
-    before, so that a slope promises too much, and plans stray from it by more than the tolerance.
+    The last plan that was woven from scratch gives a lower bound of what such a plan would cost
+    now. Once this plan costs more than the bound by the tolerance, it is woven from scratch.
+    Guirguis et al. (CIKM 2011), Section 5.2, extrapolate the cost linearly instead; but each new
+    window costs less than the one before, so a line overestimates the cost.
     """
 
     tolerance: float = field(kw_only=True)
     from_scratch: Weave = field(kw_only=True, repr=False)
-    scratch: tuple[int, float] = field(kw_only=True)  # windows and cost of the last plan from it
-    rebuilds: int = field(default=0, kw_only=True)  # how often it was woven anew
+    scratch: tuple[int, float] = field(kw_only=True)  # windows and cost of the last such plan
+    rebuilds: int = field(default=0, kw_only=True)  # how often it was woven from scratch
     measure: Bits = field(kw_only=True, repr=False)
-    rows: tuple[Row, ...] = field(kw_only=True, repr=False)
+    encoded: tuple[EncodedEdges, ...] = field(kw_only=True, repr=False)
     classes: tuple[Ints, Ints, Ints] = field(kw_only=True, repr=False)  # slide, residue, tree
     size: int = field(kw_only=True)
 
     @property
     def least(self) -> float:
-        """What a plan woven from scratch would cost at least.
+        """A lower bound of the cost of a plan woven from scratch.
 
-        With more windows than then, as much as then; with fewer, its part of that.
+        It is the cost of the last such plan, in proportion if there are fewer windows now.
         """
         size, cost = self.scratch
         return cost * min(1.0, self.size / size)
 
     def add(self, window: AnyWindow) -> IncrementalPlan:
-        """Weave one more window in."""
-        found = read_windows([window])
+        """Add a window to the tree that it gains most with."""
+        read = read_windows([window])
         if self.trees and isinstance(window, Window) != isinstance(
             self.trees[0].windows[0], Window
         ):
-            read_windows([window, self.trees[0].windows[0]])  # says why not
+            read_windows([window, self.trees[0].windows[0]])  # raises the error
         draft = _Draft(self)
-        draft.grow(found.given[0], found.sets.classes(0), float(found.factors[0]))
+        draft.add(read.given[0], read.sets.classes(0), float(read.factors[0]))
         return draft.plan(self.size + 1)
 
     def remove(self, window: AnyWindow) -> IncrementalPlan:
-        """Take one such window out."""
-        place = next((i for i, tree in enumerate(self.trees) if window in tree.windows), None)
-        if place is None:
+        """Remove one window that is equal to this."""
+        tree_number = next((i for i, tree in enumerate(self.trees) if window in tree.windows), None)
+        if tree_number is None:
             raise QueryError(
                 f"a window {window!r} that is in no tree",
                 "only windows of the plan can be removed",
@@ -78,12 +79,12 @@ class IncrementalPlan(WovenPlan):
                 "a plan without windows", "this is the last one", "add another window before"
             )
         draft = _Draft(self)
-        draft.shrink(place, window)
+        draft.remove(tree_number, window)
         return draft.plan(self.size - 1)
 
 
 def incremental(plan: WovenPlan, tolerance: float, from_scratch: Weave) -> IncrementalPlan:
-    """A plan that can be added to, from one woven from scratch."""
+    """Make a plan that can be changed from one woven from scratch."""
     if not tolerance >= 0:
         raise QueryError(
             f"a tolerance of {tolerance}",
@@ -92,19 +93,19 @@ def incremental(plan: WovenPlan, tolerance: float, from_scratch: Weave) -> Incre
         )
     classes = [tree.classes for tree in plan.trees]
     size = sum(len(tree.windows) for tree in plan.trees)
-    measure, rows = _measured(plan.trees, classes)
+    measure, encoded = _measured(plan.trees, classes)
     return IncrementalPlan(
-        plan.trees,
-        plan.rate,
-        "incremental",
-        plan.notices,
-        plan.operations,
-        plan.model,
+        trees=plan.trees,
+        rate=plan.rate,
+        method="incremental",
+        notices=plan.notices,
+        operations=plan.operations,
+        model=plan.model,
         tolerance=tolerance,
         from_scratch=from_scratch,
         scratch=(size, plan.cost),
         measure=measure,
-        rows=rows,
+        encoded=encoded,
         classes=_flat(classes),
         size=size,
     )
@@ -112,15 +113,17 @@ def incremental(plan: WovenPlan, tolerance: float, from_scratch: Weave) -> Incre
 
 def _measured(
     trees: Sequence[WovenTree], classes: Sequence[tuple[ResidueClass, ...]]
-) -> tuple[Bits, tuple[Row, ...]]:
-    # All of them: a class within another one's still has its own period in a tree without that.
-    every = list(dict.fromkeys(c for found in classes for c in found))
+) -> tuple[Bits, tuple[EncodedEdges, ...]]:
+    """A measure for these trees, and their encoded edges."""
+    # Without `normalized`: a class that others imply still has its own period in another tree.
+    every = list(dict.fromkeys(c for of_tree in classes for c in of_tree))
     measure = bits_for(every, len(trees) + _SPARE_TREES, _ticks(trees))
-    return measure, tuple(measure.row(found) for found in classes)
+    return measure, tuple(measure.encode(of_tree) for of_tree in classes)
 
 
 def _flat(classes: Sequence[tuple[ResidueClass, ...]]) -> tuple[Ints, Ints, Ints]:
-    owned = [(slide, residue, i) for i, found in enumerate(classes) for slide, residue in found]
+    """The residue classes of all trees as arrays: slides, residues, tree numbers."""
+    owned = [(slide, residue, i) for i, of_tree in enumerate(classes) for slide, residue in of_tree]
     slides, residues, owners = np.array(owned, dtype=np.int64).T
     return slides, residues, owners
 
@@ -130,43 +133,43 @@ def _ticks(trees: Sequence[WovenTree]) -> int:
 
 
 class _Draft:
-    """A plan while it changes."""
+    """A plan under change: the trees, and their edges as arrays of residue classes."""
 
     def __init__(self, plan: IncrementalPlan) -> None:
         self._old = plan
-        self._trees, self._rows = list(plan.trees), list(plan.rows)
+        self._trees, self._encoded = list(plan.trees), list(plan.encoded)
         self._measure = plan.measure
         self._slides, self._residues, self._owners = plan.classes
-        self._looked_at = 0
+        self._compared = 0
         self._ticks = _ticks(plan.trees)
 
-    def grow(self, window: AnyWindow, classes: tuple[ResidueClass, ...], factor: float) -> None:
-        """A new tree for the window, merged as long as that saves something."""
+    def add(self, window: AnyWindow, classes: tuple[ResidueClass, ...], factor: float) -> None:
+        """Add a tree of one window, then merge it as long as that saves something."""
         if not self._measure.fits(classes):
-            found = [tree.classes for tree in self._trees]
-            self._measure, rows = _measured(self._trees, [*found, classes])
-            self._rows = list(rows[:-1])
+            of_trees = [tree.classes for tree in self._trees]
+            self._measure, encoded = _measured(self._trees, [*of_trees, classes])
+            self._encoded = list(encoded[:-1])
         own = EdgeRate(
             len(classes) / classes[0][0] * self._ticks, operations=1, how="slides of one window"
         )
         common = self._sums(classes)
         self._trees.append(WovenTree((window,), own, factor, self._price(own, factor)))
-        self._rows.append(self._measure.row(classes))
-        self._own(classes, len(self._trees) - 1)
+        self._encoded.append(self._measure.encode(classes))
+        self._add_classes(classes, len(self._trees) - 1)
         self._merge_while_better(len(self._trees) - 1, common)
 
-    def shrink(self, place: int, window: AnyWindow) -> None:
-        """Take the window out of its tree, and see whether that merges with another now."""
-        tree = self._trees[place]
-        found = list(tree.windows)
-        found.remove(window)
-        self._disown(place)
-        if not found:
-            self._drop(place)
+    def remove(self, tree_number: int, window: AnyWindow) -> None:
+        """Remove a window from its tree, then merge the tree as long as that saves something."""
+        tree = self._trees[tree_number]
+        windows = list(tree.windows)
+        windows.remove(window)
+        self._remove_classes(tree_number)
+        if not windows:
+            self._drop(tree_number)
             return
-        left = WovenTree(tuple(found), tree.edge_rate, 0.0, 0.0)
+        left = WovenTree(tuple(windows), tree.edge_rate, 0.0, 0.0)
         classes = left.classes
-        rate = edge_rate(classes, most=_QUICK_CELLS)
+        rate = edge_rate(classes, most=_QUICK_ENTRIES)
         edges = EdgeRate(
             float(rate) * self._ticks,
             operations=rate.operations,
@@ -174,22 +177,22 @@ class _Draft:
             margin=rate.margin * self._ticks,
         )
         factor = tree.overlap_factor - float(read_windows([window]).factors[0])
-        self._trees[place] = replace(
+        self._trees[tree_number] = replace(
             left, edge_rate=edges, overlap_factor=factor, cost=self._price(edges, factor)
         )
-        self._rows[place] = self._measure.row(classes)
-        self._own(classes, place)
-        self._merge_while_better(place, None)
+        self._encoded[tree_number] = self._measure.encode(classes)
+        self._add_classes(classes, tree_number)
+        self._merge_while_better(tree_number, None)
 
     def plan(self, size: int) -> IncrementalPlan:
-        """The changed plan; woven from scratch if it costs more than it should."""
+        """The changed plan, woven from scratch if it costs more than the tolerance allows."""
         old = self._old
         plan = replace(
             old,
             trees=tuple(self._trees),
-            operations=old.operations + self._looked_at,
+            operations=old.operations + self._compared,
             measure=self._measure,
-            rows=tuple(self._rows),
+            encoded=tuple(self._encoded),
             classes=(self._slides, self._residues, self._owners),
             size=size,
         )
@@ -202,86 +205,97 @@ class _Draft:
             rebuilds=old.rebuilds + 1,
         )
 
-    def _merge_while_better(self, place: int, common: Floats | None) -> None:
-        """Merge the tree with the best other one, then what comes of it; common bounds the first.
+    def _merge_while_better(self, tree_number: int, common: Floats | None) -> None:
+        """Merge a tree with the one that saves most, and the result again, while that saves.
 
-        Places after `place` move down when it goes.
+        `common` bounds the overlaps of the first merge. Tree numbers after a merged tree shift.
         """
-        while (best := self._best_partner(place, common)) is not None:
+        while (best := self._best_partner(tree_number, common)) is not None:
             other, overlap = best
-            one, two = self._trees[place], self._trees[other]
-            self._disown(place)
+            one, two = self._trees[tree_number], self._trees[other]
+            self._remove_classes(tree_number)
             factor = one.overlap_factor + two.overlap_factor
-            edges = self._united(one, two, overlap, self._rows[place], self._rows[other])
-            self._rows[other] = self._measure.union((self._rows[other], self._rows[place]))
-            self._own(one.classes, other)
+            edges = self._united(
+                one, two, overlap, self._encoded[tree_number], self._encoded[other]
+            )
+            self._encoded[other] = self._measure.union(
+                (self._encoded[other], self._encoded[tree_number])
+            )
+            self._add_classes(one.classes, other)
             self._trees[other] = WovenTree(
                 two.windows + one.windows, edges, factor, self._price(edges, factor)
             )
-            self._drop(place)
-            place, common = other - (other > place), None
+            self._drop(tree_number)
+            tree_number, common = other - (other > tree_number), None
 
     def _united(
-        self, one: WovenTree, two: WovenTree, overlap: float, row: Row, other: Row
+        self,
+        one: WovenTree,
+        two: WovenTree,
+        overlap: float,
+        encoded: EncodedEdges,
+        other: EncodedEdges,
     ) -> EdgeRate:
+        """The edge rate of two trees merged: measured if that is exact, else from the overlap."""
         measure = self._measure
         if measure.exact:
             return EdgeRate(
-                measure.rate(measure.union((row, other))), operations=1, how=measure.how
+                measure.rate(measure.union((encoded, other))), operations=1, how=measure.how
             )
         edges = float(one.edge_rate) + float(two.edge_rate) - overlap
         margin = measure.error * (edges / self._ticks) ** 0.5 * self._ticks
         return EdgeRate(edges, operations=1, how=measure.how, margin=margin)
 
-    def _best_partner(self, place: int, common: Floats | None) -> tuple[int, float] | None:
-        """The tree that merging with saves most, and what both have in common."""
+    def _best_partner(self, tree_number: int, common: Floats | None) -> tuple[int, float] | None:
+        """The tree whose merge with this one saves most, and the overlap of both."""
         trees, old = self._trees, self._old
         if len(trees) < 2:
             return None
         edges = np.array([tree.edge_rate for tree in trees], dtype=np.float64)
         factors = np.array([tree.overlap_factor for tree in trees])
         costs = np.array([tree.cost for tree in trees])
-        bounds = np.minimum(edges, edges[place])
+        bounds = np.minimum(edges, edges[tree_number])
         if common is not None:
             bounds[:-1] = np.minimum(bounds[:-1], common)
 
         def gains(others: Ints, overlaps: Floats) -> Floats:
-            together = edges[others] + edges[place] - np.minimum(overlaps, bounds[others])
-            price = old.model.tree(together, factors[others] + factors[place], old.rate)
-            return costs[others] + costs[place] - price
+            together = edges[others] + edges[tree_number] - np.minimum(overlaps, bounds[others])
+            price = old.model.tree(together, factors[others] + factors[tree_number], old.rate)
+            return costs[others] + costs[tree_number] - price
 
-        others = np.delete(np.arange(len(trees)), place)
+        others = np.delete(np.arange(len(trees)), tree_number)
         saves = gains(others, bounds[others])
         exact = np.zeros(len(others), dtype=bool)
-        nothing = NOTHING * float(old.model.tree(0.0, 0.0, old.rate))
-        batch, looks = _FIRST_LOOK, 0
+        nothing = NO_GAIN * float(old.model.tree(0.0, 0.0, old.rate))
+        batch, measured = _FIRST_BATCH, 0
         while True:
             best = int(np.argmax(saves))
             if saves[best] <= nothing:
                 return None
             if exact[best]:
                 return int(others[best]), float(bounds[others[best]])
-            if looks >= _MOST_LOOKS:
+            if measured >= _MOST_MEASURED:
                 saves[~exact] = -np.inf
                 continue
             order = np.argsort(np.where(exact, np.inf, -saves), kind="stable")[:batch]
             order = order[~exact[order]]
             which = others[order]
-            found, error = self._measure.overlaps(self._rows[place], [self._rows[i] for i in which])
+            overlaps, error = self._measure.overlaps(
+                self._encoded[tree_number], [self._encoded[i] for i in which]
+            )
             limit = bounds[which]
-            # Where a sample cannot tell them apart, the sum of exact parts is the better estimate.
-            close = np.abs(limit - found) <= error
-            bounds[which] = np.where(close, limit, np.minimum(found, limit))
+            # Within the sampling error, the sum of exact overlaps is the better estimate.
+            close = np.abs(limit - overlaps) <= error
+            bounds[which] = np.where(close, limit, np.minimum(overlaps, limit))
             saves[order] = gains(which, bounds[which])
             exact[order] = True
-            looks += len(which)
-            self._looked_at += len(which)
+            measured += len(which)
+            self._compared += len(which)
             batch *= 2
 
     def _sums(self, classes: tuple[ResidueClass, ...]) -> Floats:
-        """What a window has in common with each tree at most: the sum over the tree's classes."""
-        lot = tuple(np.array(part) for part in zip(*classes, strict=True))
-        slides, residues = lot
+        """Bound a window's overlap with each tree by the sum over the tree's residue classes."""
+        slides, residues = (np.array(part) for part in zip(*classes, strict=True))
         pairs = pair_overlaps(
             (slides, residues, residues), (self._slides, self._residues, self._residues)
         )
@@ -289,20 +303,22 @@ class _Draft:
         np.add.at(sums, self._owners, pairs.sum(axis=0))
         return sums * self._ticks
 
-    def _own(self, classes: Sequence[ResidueClass], place: int) -> None:
+    def _add_classes(self, classes: Sequence[ResidueClass], tree_number: int) -> None:
+        """Add the residue classes of a tree to the arrays."""
         slides, residues = np.array(classes, dtype=np.int64).T
         self._slides = np.append(self._slides, slides)
         self._residues = np.append(self._residues, residues)
-        self._owners = np.append(self._owners, np.full(len(slides), place))
+        self._owners = np.append(self._owners, np.full(len(slides), tree_number))
 
-    def _disown(self, place: int) -> None:
-        kept = self._owners != place
+    def _remove_classes(self, tree_number: int) -> None:
+        kept = self._owners != tree_number
         self._slides, self._residues = self._slides[kept], self._residues[kept]
         self._owners = self._owners[kept]
 
-    def _drop(self, place: int) -> None:
-        del self._trees[place], self._rows[place]
-        self._owners = self._owners - (self._owners > place)
+    def _drop(self, tree_number: int) -> None:
+        """Delete a tree; the numbers of later trees shift."""
+        del self._trees[tree_number], self._encoded[tree_number]
+        self._owners = self._owners - (self._owners > tree_number)
 
     def _price(self, edges: float, factor: float) -> float:
         return float(self._old.model.tree(float(edges), factor, self._old.rate))

@@ -17,7 +17,7 @@ from gingham.optimizer.weave.published.local_search import local_search, local_s
 from gingham.optimizer.weave.published.weave_share import weave_share
 from gingham.optimizer.weave.scalable import scalable
 from gingham.optimizer.weave.tree_cost import Cost, Operations
-from gingham.optimizer.weave.weaving_problem import Partition, Problem, grown, one_tree
+from gingham.optimizer.weave.weaving_problem import Partition, Problem, one_tree, trees_of
 from gingham.optimizer.weave.woven_plan import WovenPlan
 
 METHODS: dict[str, Callable[..., Partition]] = {
@@ -101,5 +101,5 @@ def weave(
     problem = Problem(read_windows(windows, factors), model, rate, started + budget, seed)
     partition = METHODS[method](problem, **options)
     until = max(started + budget, time.monotonic())
-    trees = grown(problem, partition, until)
+    trees = trees_of(problem, partition, until)
     return WovenPlan(trees, rate, method, partition.notices, partition.operations, model)

@@ -1,4 +1,4 @@
-"""Weave Share as published, with and without each of its three optimizations."""
+"""Weave Share as published (Guirguis et al., CIKM 2011), its three optimizations optional."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gingham.algebra.edges.bit_set import MOST_BITS
 from gingham.algebra.edges.published import METHODS
 from gingham.core.arrays import Bools
 from gingham.core.errors import BudgetError, QueryError
-from gingham.optimizer.weave.weaver import NOTHING, rounded, stopped_early
+from gingham.optimizer.weave.weaver import NO_GAIN, rounded, stopped_early
 from gingham.optimizer.weave.weaving_problem import Partition, Problem
 
 MOST_WINDOWS = 5_000
@@ -28,12 +28,12 @@ class _Tree:
     period: int
     edges: float  # per tick
     factor: float
-    bits: Bools | None  # of one period, if bitmaps are kept
+    bits: Bools | None  # of one period, if bitmaps are used
 
 
 @dataclass(slots=True)
 class _Counter:
-    """Counts the edges that two trees have in common, and how much work that is."""
+    """Counts the common edges of two trees, and the operations that this takes."""
 
     bitmap: bool
     probe_smaller: bool
@@ -41,7 +41,7 @@ class _Counter:
     operations: int = 0
 
     def common(self, x: _Tree, y: _Tree) -> float:
-        """Common edges per tick."""
+        """The common edges of two trees, per tick."""
         if self.method is not None:
             return self._by_rate(x, y, METHODS[self.method])
         period = math.lcm(x.period, y.period)
@@ -56,7 +56,7 @@ class _Counter:
             return int(np.count_nonzero(hit)) / period
         assert x.bits is not None
         assert y.bits is not None
-        # The edges of one bitmap are looked up in the other.
+        # Counted as if the edges of one bitmap were looked up in the other.
         probes = min(x.edges, y.edges) if self.probe_smaller else y.edges
         self.operations += round(probes * period)
         both = np.tile(x.bits, period // x.period) & np.tile(y.bits, period // y.period)
@@ -70,22 +70,36 @@ class _Counter:
         return x.edges + y.edges - float(together)
 
     def tree(self, problem: Problem, window: int) -> _Tree:
-        """A tree of one window."""
+        """Build the tree of one window."""
         sets = problem.sets
         number = int(sets.of_window[window])
         classes = sets.classes(number)
         period = classes[0][0]
         factor = float(problem.windows.factors[window])
         bits = self._bits(classes, period)
-        return _Tree((window,), classes, period, len(classes) / period, factor, bits)
+        return _Tree(
+            windows=(window,),
+            classes=classes,
+            period=period,
+            edges=len(classes) / period,
+            factor=factor,
+            bits=bits,
+        )
 
     def merged(self, x: _Tree, y: _Tree, common: float) -> _Tree:
-        """Both trees as one."""
+        """Merge two trees."""
         classes = normalized(x.classes + y.classes)
         period = math.lcm(x.period, y.period)
         edges = x.edges + y.edges - common
         bits = self._bits(classes, period)
-        return _Tree(x.windows + y.windows, classes, period, edges, x.factor + y.factor, bits)
+        return _Tree(
+            windows=x.windows + y.windows,
+            classes=classes,
+            period=period,
+            edges=edges,
+            factor=x.factor + y.factor,
+            bits=bits,
+        )
 
     def _bits(self, classes: tuple[ResidueClass, ...], period: int) -> Bools | None:
         if not self.bitmap or self.method is not None or period > _SHORT_PERIOD:
@@ -106,9 +120,10 @@ def weave_share(
 ) -> Partition:
     """Merge the pair of trees that saves most, as long as some pair saves something.
 
-    Guirguis et al. (CIKM 2011), Figure 2. Savings are looked up in a table rather than computed
-    in every round; edges are kept as bitmaps; the tree with fewer edges probes the other. `edges`
-    names another way to count them, one of `gingham.algebra.edges.published.METHODS`.
+    Guirguis et al. (CIKM 2011), Figure 2. With `lookup`, savings are kept in a table instead of
+    computed in every round; with `bitmap`, edges are bitmaps; with `probe_smaller`, the tree with
+    fewer edges probes the other. `edges` names another way to count edges, one of
+    `gingham.algebra.edges.published.METHODS`.
     """
     if edges is not None and edges not in METHODS:
         raise QueryError(
@@ -138,6 +153,7 @@ def weave_share(
 
 
 def _merge_all(problem: Problem, counter: _Counter, *, lookup: bool) -> tuple[bool, list[_Tree]]:
+    """Merge the best pair until none saves anything; False with the trees if time was up."""
     trees = [counter.tree(problem, i) for i in range(len(problem.windows))]
     ticks, empty = problem.windows.ticks, problem.price(0.0, 0.0)
 
@@ -156,8 +172,8 @@ def _merge_all(problem: Problem, counter: _Counter, *, lookup: bool) -> tuple[bo
         savings[i, j], commons[i, j] = saving(trees[i], trees[j])
 
     def all_pairs() -> bool:
-        for place, i in enumerate(alive):
-            for j in alive[place + 1 :]:
+        for position, i in enumerate(alive):
+            for j in alive[position + 1 :]:
                 compare(i, j)
             if time.monotonic() > problem.until:
                 return False
@@ -165,8 +181,8 @@ def _merge_all(problem: Problem, counter: _Counter, *, lookup: bool) -> tuple[bo
 
     finished = all_pairs()
     while len(alive) > 1:
-        i, j = (int(place) for place in np.unravel_index(int(np.argmax(savings)), (n, n)))
-        if savings[i, j] <= NOTHING:
+        i, j = (int(index) for index in np.unravel_index(int(np.argmax(savings)), (n, n)))
+        if savings[i, j] <= NO_GAIN:
             break
         trees[i] = counter.merged(trees[i], trees[j], commons[i, j])
         alive.remove(j)
