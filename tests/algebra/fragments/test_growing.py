@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gingham.algebra.fragments.published import METHODS, Growing
+from gingham.algebra.fragments.published import METHODS, GrowingMatrix
 from gingham.core.errors import FragmentError
 from tests.algebra.fragments.matrices import direct, matrices
 
@@ -24,7 +24,7 @@ CHANGES = st.lists(
 @given(matrix=matrices(8), changes=CHANGES)
 def test_answers_survive_every_change(kind, matrix, changes):
     names = [f"q{number}" for number in range(matrix.shape[1])]
-    growing = Growing.of(names, matrix, kind, effort=5)
+    growing = GrowingMatrix.of(names, matrix, kind, effort=5)
     for number, (change, seed) in enumerate(changes):
         growing = _changed(growing, change, f"new{number}", np.random.default_rng(seed))
         assert growing.decomposition.certified()
@@ -38,8 +38,8 @@ def test_answers_survive_every_change(kind, matrix, changes):
 def test_records_of_one_generation_can_be_merged(kind, matrix, seed):
     rng = np.random.default_rng(seed)
     names = [f"q{number}" for number in range(matrix.shape[1])]
-    before = Growing.of(names, matrix, kind, effort=5)
-    after = before.meet(rng.random((3, len(names))) < 0.5)
+    before = GrowingMatrix.of(names, matrix, kind, effort=5)
+    after = before.add_fragments(rng.random((3, len(names))) < 0.5)
     if after.generation != before.generation:
         return
     merge, _ = MERGES[kind]
@@ -57,25 +57,25 @@ def test_records_of_one_generation_can_be_merged(kind, matrix, seed):
 
 
 def test_a_query_that_splits_rows_is_answered():
-    growing = Growing.of(["a", "b"], np.array([[1, 0], [1, 1]], dtype=bool), "idempotent")
-    joined = growing.join("c", without=np.array([True, False]), within=np.array([True, True]))
+    growing = GrowingMatrix.of(["a", "b"], np.array([[1, 0], [1, 1]], dtype=bool), "idempotent")
+    joined = growing.add_query("c", without=np.array([True, False]), within=np.array([True, True]))
     assert joined.rows.astype(int).tolist() == [[1, 0, 0], [1, 1, 1], [1, 0, 1]]
     _check(joined, seed=0)
-    assert joined.leave("c").rows.astype(int).tolist() == [[1, 0], [1, 1]]
+    assert joined.remove_query("c").rows.astype(int).tolist() == [[1, 0], [1, 1]]
 
 
 def test_nothing_new_is_the_same_object():
-    growing = Growing.of(["a", "b"], np.array([[1, 0], [1, 1]], dtype=bool))
-    assert growing.meet(np.array([[1, 1]])) is growing
+    growing = GrowingMatrix.of(["a", "b"], np.array([[1, 0], [1, 1]], dtype=bool))
+    assert growing.add_fragments(np.array([[1, 1]])) is growing
 
 
 def test_unknown_names_are_refused():
-    growing = Growing.of(["a"], np.array([[1]], dtype=bool))
+    growing = GrowingMatrix.of(["a"], np.array([[1]], dtype=bool))
     nothing = np.zeros(1, dtype=bool)
     for wrong in (
-        lambda: growing.leave("b"),
-        lambda: growing.join("a", nothing, nothing),
-        lambda: Growing.of(["a", "a"], np.array([[1, 0]])),
+        lambda: growing.remove_query("b"),
+        lambda: growing.add_query("a", nothing, nothing),
+        lambda: GrowingMatrix.of(["a", "a"], np.array([[1, 0]])),
     ):
         with pytest.raises(FragmentError):
             wrong()
@@ -84,11 +84,11 @@ def test_unknown_names_are_refused():
 def _changed(growing, change, name, rng):
     rows, queries = growing.rows.shape
     if change == "meet":
-        return growing.meet(rng.random((2, queries)) < 0.5)
+        return growing.add_fragments(rng.random((2, queries)) < 0.5)
     if change == "join":
         within = rng.random(rows) < 0.5
-        return growing.join(name, ~within | (rng.random(rows) < 0.3), within)
-    return growing.leave(str(rng.choice(growing.queries))) if queries else growing
+        return growing.add_query(name, ~within | (rng.random(rows) < 0.3), within)
+    return growing.remove_query(str(rng.choice(growing.queries))) if queries else growing
 
 
 def _check(growing, seed):

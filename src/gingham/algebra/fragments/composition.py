@@ -1,7 +1,8 @@
-"""Idempotent aggregates by composing a basis (Huebsch et al., Section 5).
+"""A set basis for idempotent aggregates by composing rows (Huebsch et al., Section 5).
 
 A basis of F is a set of rows such that every row of F is the OR of the basis rows inside it. The
-search starts from a row for each query and ORs rows together as long as the basis stays one.
+search starts with a row for each query and replaces rows by ORs of two rows as long as the result
+is a basis. To collapse two rows replaces both by their OR; to blend them replaces the first only.
 Sets of columns and sets of fragments are the bits of Python integers.
 """
 
@@ -17,15 +18,15 @@ from gingham.core.arrays import Bools
 
 
 class Preference(StrEnum):
-    """Which of the two operations comes first."""
+    """Which of the two operations, collapse and blend, is tried first."""
 
     ANY = "a"  # collapse a pair if possible, else blend it
-    REMEMBER = "r"  # collapse while searching, blend what was found at the end of the loop
+    REMEMBER = "r"  # collapse while searching, blend remembered pairs at the end of the loop
     SEPARATE = "s"  # search for pairs to collapse, then for pairs to blend
 
 
 class Timing(StrEnum):
-    """When an operation takes place, and who sees the row that it makes."""
+    """When an operation takes place, and when the row that it makes is considered."""
 
     NOW = "w"  # at once; the row is considered in the same loop
     DELAYED = "d"  # at once; the row is considered in the next loop
@@ -34,7 +35,7 @@ class Timing(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Strategy:
-    """One operation per loop (no timing then), or as many as are found."""
+    """An order of operations: one per loop if there is no timing, otherwise as many as possible."""
 
     preference: Preference
     timing: Timing | None
@@ -46,9 +47,9 @@ class Strategy:
 
 
 def add_composition(matrix: Bools, strategy: Strategy) -> Bools:
-    """Add one query after the other, and compose its row with those that are there.
+    """Build a basis query by query, composing each new row with the rows before it.
 
-    At most one row can become superfluous by a new one, so that a collapse ends the search.
+    A new row can make at most one row superfluous, so a collapse ends the search for it.
     """
     search = Search(matrix)
     for column in range(matrix.shape[1]):
@@ -58,57 +59,59 @@ def add_composition(matrix: Bools, strategy: Strategy) -> Bools:
 
 
 class Search:
-    """A basis under construction; its rows are named by the query that they began with."""
+    """A basis under construction; a row is numbered by the query that it began with."""
 
     def __init__(self, matrix: Bools) -> None:
         self._width = matrix.shape[1]
         self._fragments = [_bits(column) for column in matrix.T]
         self.rows: dict[int, int] = {}  # as sets of columns
-        self._inside: dict[int, int] = {}  # the fragments that contain a row
-        self._once = [0] * self._width  # fragments in which a single row covers the column
-        self._critical: dict[int, int] = {}  # fragments that would miss the row
+        self._inside: dict[int, int] = {}  # for each row the fragments that contain it
+        self._once = [0] * self._width  # for each column the fragments where only one row covers it
+        self._critical: dict[int, int] = {}  # for each row the fragments that need it
 
     def add(self, column: int) -> None:
-        """A row for a new query."""
+        """Add a row for a query."""
         self.rows[column] = 1 << column
         self._inside[column] = self._fragments[column]
         self._refresh(1 << column)
 
     def basis(self) -> Bools:
-        places = np.arange(self._width)
-        found = [[row >> int(place) & 1 for place in places] for row in self.rows.values()]
-        return np.array(found, dtype=bool).reshape(len(found), self._width)
+        """The rows of the basis as a boolean matrix."""
+        entries = [
+            [row >> column & 1 for column in range(self._width)] for row in self.rows.values()
+        ]
+        return np.array(entries, dtype=bool).reshape(len(entries), self._width)
 
     def run(self, strategy: Strategy, fresh: set[int], *, once: bool) -> None:
-        """Loop over pairs with a fresh row until nothing happens, or `once` a collapse did.
+        """Compose pairs with a fresh row until none is possible, or `once` a collapse happened.
 
-        After a loop of many operations the rows that it made are fresh; after a single one, they
-        and those that were.
+        After a loop of many operations only the rows that it made are fresh; after a loop of a
+        single operation they are fresh in addition.
         """
         while fresh:
             count = len(self.rows)
             if strategy.timing is Timing.POSTPONED:
-                formed = self._postponed(fresh, once=once)
+                changed = self._postponed(fresh, once=once)
             else:
-                formed = self._loop(strategy, fresh, once=once)
-            if not formed or (once and len(self.rows) < count):
+                changed = self._loop(strategy, fresh, once=once)
+            if not changed or (once and len(self.rows) < count):
                 return
             if not once:
                 fresh = set(self.rows)
             elif strategy.timing is None:
-                fresh |= formed
+                fresh |= changed
             else:
-                fresh = formed
+                fresh = changed
             fresh &= self.rows.keys()
 
     def _loop(self, strategy: Strategy, fresh: set[int], *, once: bool) -> set[int]:
-        """Operations at once; the rows that they made."""
+        """Perform operations as soon as they are found; return the rows that changed."""
         single, delayed = strategy.timing is None, strategy.timing is Timing.DELAYED
-        live = fresh if delayed else set(fresh)  # rows made in this loop join if it is NOW
-        formed: set[int] = set()
+        considered = fresh if delayed else set(fresh)  # rows made in this loop join if it is NOW
+        changed: set[int] = set()
         remembered: list[tuple[int, int]] = []
-        for i, j in self._pairs(live):
-            if delayed and (i in formed or j in formed):
+        for i, j in self._pairs(considered):
+            if delayed and (i in changed or j in changed):
                 continue
             if self._collapses(i, j):
                 self._collapse(i, j)
@@ -119,46 +122,46 @@ class Search:
             else:
                 remembered.append((i, j))
                 continue
-            formed.add(i)
+            changed.add(i)
             if not delayed:
-                live.add(i)
+                considered.add(i)
             if single or (once and j not in self.rows):
-                return formed
+                return changed
         if strategy.preference is Preference.SEPARATE:
-            remembered = list(self._pairs(live))
+            remembered = list(self._pairs(considered))
         for i, j in remembered:
-            if (delayed and (i in formed or j in formed)) or not {i, j} <= self.rows.keys():
+            if (delayed and (i in changed or j in changed)) or not {i, j} <= self.rows.keys():
                 continue
             if self._blends(i, j):
                 self._blend(i, j)
-                formed.add(i)
+                changed.add(i)
                 if single:
                     break
-        return formed
+        return changed
 
     def _postponed(self, fresh: set[int], *, once: bool) -> set[int]:
-        """All that is possible now, collapses first, as far as it still is when its turn comes."""
-        found = [
+        """Find all possible operations, then perform those that still are, collapses first."""
+        possible = [
             (collapse, i, j)
             for i, j in self._pairs(fresh)
             if (collapse := self._collapses(i, j)) or self._blends(i, j)
         ]
-        formed: set[int] = set()
-        for collapse, i, j in sorted(found, key=lambda operation: not operation[0]):
+        changed: set[int] = set()
+        for collapse, i, j in sorted(possible, key=lambda operation: not operation[0]):
             if not {i, j} <= self.rows.keys():
                 continue
             if collapse and self._collapses(i, j):
                 self._collapse(i, j)
-                formed.add(i)
+                changed.add(i)
                 if once:
                     break
             elif not collapse and self._blends(i, j):
                 self._blend(i, j)
-                formed.add(i)
-        return formed
+                changed.add(i)
+        return changed
 
     def _pairs(self, fresh: set[int]) -> Iterator[tuple[int, int]]:
-        """Pairs of different rows, one of them fresh; those that vanish meanwhile are left out."""
+        """Pairs of different rows, one of them fresh; rows that vanish meanwhile are skipped."""
         for i in list(self.rows):
             for j in list(self.rows) if i in fresh else sorted(fresh):
                 if i not in self.rows:
@@ -167,12 +170,12 @@ class Search:
                     yield i, j
 
     def _collapses(self, i: int, j: int) -> bool:
-        """Whether the OR of two rows may replace both: nobody misses one without the other."""
+        """Whether the OR of two rows may replace both: fragments that need one contain both."""
         inside, critical = self._inside, self._critical
         return not (critical[i] & ~inside[j] or critical[j] & ~inside[i])
 
     def _blends(self, i: int, j: int) -> bool:
-        """Whether the OR of two rows may replace the first, and is another row than that."""
+        """Whether the OR of two rows may replace the first, and differs from it."""
         return not self._critical[i] & ~self._inside[j] and bool(self.rows[j] & ~self.rows[i])
 
     def _collapse(self, i: int, j: int) -> None:
@@ -187,7 +190,7 @@ class Search:
         self._refresh(self.rows[i])
 
     def _refresh(self, columns: int) -> None:
-        """Count anew in these columns, and tell for the rows in them who would miss them."""
+        """Update, for these columns and the rows in them, which fragments need which rows."""
         touched = [row for row, bits in self.rows.items() if bits & columns]
         for column in _ones(columns):
             once = twice = 0
@@ -197,10 +200,10 @@ class Search:
                     once |= self._inside[row]
             self._once[column] = once & ~twice
         for row in touched:
-            missed = 0
+            needed = 0
             for column in _ones(self.rows[row]):
-                missed |= self._once[column]
-            self._critical[row] = missed & self._inside[row]
+                needed |= self._once[column]
+            self._critical[row] = needed & self._inside[row]
 
 
 def _bits(flags: Bools) -> int:

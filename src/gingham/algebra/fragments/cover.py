@@ -1,4 +1,4 @@
-"""Covering entries by as few sets as possible: greedily, then by weighted local search."""
+"""Set cover: which sets cover all entries, with gains and losses kept up to date."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ import numpy as np
 
 from gingham.core.arrays import Bools, Float32s, Ints
 
-# What is worth nothing is still chosen when it covers what nothing else does.
+# A set worth nothing is still chosen if it covers what no other set does.
 _TINY = 1e-6
 
 
 class Cover:
     """Entries to be covered, sets to cover them with, and which of these are chosen.
 
-    Per set it keeps up to date what choosing it would gain, and what dropping it would lose, in
-    weights of entries. `work` counts what was touched for that: a measure of time that is the same
-    on every machine.
+    For each set it maintains the weight of entries that choosing it would cover, and that dropping
+    it would uncover. `work` counts the numbers touched for that, as a measure of time that is the
+    same on every machine.
     """
 
     def __init__(self, members: Bools, spare: int = 0) -> None:
@@ -25,12 +25,12 @@ class Cover:
         self._covers = np.zeros((count, width + spare), dtype=np.uint8)  # entries x sets
         self._covers[:, :width] = members
         self._count = width
-        self._times = np.zeros(count, dtype=np.int64)
+        self._cover_count = np.zeros(count, dtype=np.int64)
         self._weight = np.ones(count, dtype=np.float32)
         self._gain = self._covers.sum(axis=0, dtype=np.float32)
         self._loss = np.zeros(width + spare, dtype=np.float32)
         self._chosen = np.zeros(width + spare, dtype=bool)
-        self._since = np.zeros(width + spare, dtype=np.int64)
+        self._changed_at = np.zeros(width + spare, dtype=np.int64)
         self.work = 0
 
     @property
@@ -40,7 +40,7 @@ class Cover:
     @property
     def open(self) -> Ints:
         """The entries that no chosen set covers."""
-        return np.flatnonzero(self._times == 0)
+        return np.flatnonzero(self._cover_count == 0)
 
     @property
     def weight(self) -> Float32s:
@@ -52,93 +52,96 @@ class Cover:
         return self._count == self._covers.shape[1]
 
     def greedy(self, worth: Float32s | None = None) -> None:
-        """Choose what covers most that is open, then drop what has become superfluous.
+        """Choose the set that covers most open entries until none is open, then prune.
 
-        If sets have a worth: the one with most of its worth still open.
+        If sets have a worth, the set with most of its worth in open entries is chosen instead.
         """
         scale = np.ones_like(self._gain)
         if worth is not None:
             scale[: len(worth)] = worth / np.maximum(self._gain[: len(worth)], 1)
-        while not self._times.all():
+        while not self._cover_count.all():
             score = np.where(self._gain > 0, self._gain * scale + _TINY * self._gain, -1)
             self.add(int(np.where(self._chosen, -1, score).argmax()))
         self.prune()
 
     def start(self, chosen: Iterable[int]) -> None:
-        """Begin with a cover that is known."""
-        for one in chosen:
-            self.add(one)
+        """Choose the sets of a known cover, then prune."""
+        for number in chosen:
+            self.add(number)
         self.prune()
 
     def clear(self) -> None:
-        """Choose nothing."""
-        for one in self.chosen.tolist():
-            self.drop(one)
+        """Drop all chosen sets."""
+        for number in self.chosen.tolist():
+            self.drop(number)
 
     def prune(self) -> None:
-        """Drop sets that nobody misses."""
+        """Drop chosen sets that cover nothing alone."""
         chosen = self.chosen
         while len(chosen) and self._loss[chosen].min() == 0:
             self.drop(int(chosen[self._loss[chosen].argmin()]))
             chosen = self.chosen
 
     def admit(self, members: Bools) -> int:
-        """One more set to choose from."""
+        """Add a set to choose from, and return its number."""
         new = self._count
         self._count += 1
         self._covers[:, new] = members
-        self._gain[new] = self._weight[members & (self._times == 0)].sum()
+        self._gain[new] = self._weight[members & (self._cover_count == 0)].sum()
         return new
 
-    def gain(self, one: int) -> float:
-        return float(self._gain[one])
+    def gain(self, number: int) -> float:
+        """The weight of open entries that a set would cover."""
+        return float(self._gain[number])
 
-    def least_missed(self, spared: int) -> int:
-        """The chosen set that covers least alone; among equals the one that is there longest."""
+    def least_missed(self, excluded: int) -> int:
+        """The chosen set that covers least alone; among equals the one chosen longest ago."""
         chosen = self.chosen
         loss = self._loss[chosen].copy()
-        loss[chosen == spared] = np.inf
+        loss[chosen == excluded] = np.inf
         equal = chosen[loss == loss.min()]
-        return int(equal[self._since[equal].argmin()])
+        return int(equal[self._changed_at[equal].argmin()])
 
-    def most_useful(self, entry: int, spared: int) -> int:
-        """The set with the entry that gains most; among equals the one that is out longest."""
+    def most_useful(self, entry: int, excluded: int) -> int:
+        """The set with this entry that gains most; among equals the one dropped longest ago."""
         allowed = self._covers[entry] > 0
-        allowed[spared] &= allowed.sum() == 1
+        allowed[excluded] &= allowed.sum() == 1
         sets = np.flatnonzero(allowed)
         gain = self._gain[sets]
         equal = sets[gain == gain.max()]
-        return int(equal[self._since[equal].argmin()])
+        return int(equal[self._changed_at[equal].argmin()])
 
-    def add(self, one: int, step: int = 0) -> None:
-        entries = np.flatnonzero(self._covers[:, one])
-        self._times[entries] += 1
-        first = entries[self._times[entries] == 1]
-        shared = entries[self._times[entries] == 2]
-        self._chosen[one], self._since[one] = True, step
-        self._loss[one] = self._weight[first].sum()
+    def add(self, number: int, step: int = 0) -> None:
+        """Choose a set."""
+        entries = np.flatnonzero(self._covers[:, number])
+        self._cover_count[entries] += 1
+        first = entries[self._cover_count[entries] == 1]
+        shared = entries[self._cover_count[entries] == 2]
+        self._chosen[number], self._changed_at[number] = True, step
+        self._loss[number] = self._weight[first].sum()
         self._loss -= self._weigh(shared) * self._chosen
-        # What it shares was lost with another before; it never was with this one.
-        self._loss[one] += self._weight[shared].sum()
+        # Entries covered twice now count for neither; this set never counted them.
+        self._loss[number] += self._weight[shared].sum()
         self._gain -= self._weigh(first)
 
-    def drop(self, one: int, step: int = 0) -> None:
-        entries = np.flatnonzero(self._covers[:, one])
-        self._times[entries] -= 1
-        opened = entries[self._times[entries] == 0]
-        single = entries[self._times[entries] == 1]
-        self._chosen[one], self._since[one], self._loss[one] = False, step, 0
+    def drop(self, number: int, step: int = 0) -> None:
+        """Choose a set no longer."""
+        entries = np.flatnonzero(self._covers[:, number])
+        self._cover_count[entries] -= 1
+        opened = entries[self._cover_count[entries] == 0]
+        single = entries[self._cover_count[entries] == 1]
+        self._chosen[number], self._changed_at[number], self._loss[number] = False, step, 0
         self._loss += self._weigh(single) * self._chosen
         self._gain += self._weigh(opened)
 
     def raise_open(self) -> None:
-        """What stays open weighs more from now on."""
+        """Increase the weight of all open entries."""
         entries = self.open
         self._weight[entries] += 1
         self._gain += self._covers[entries].sum(axis=0, dtype=np.float32)
         self.work += len(entries) * self._covers.shape[1]
 
     def _weigh(self, entries: Ints) -> Float32s:
-        """For each set, the weight of those of the entries that it covers."""
+        """For each set, the total weight of the given entries that it covers."""
         self.work += (len(entries) + 1) * self._covers.shape[1]
         return self._weight[entries] @ self._covers[entries].astype(np.float32)

@@ -1,4 +1,4 @@
-"""Making a cover smaller: one concept too few is chosen all the time, until they suffice."""
+"""Local search for a smaller cover: swap concepts until one concept fewer covers everything."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from gingham.algebra.fragments.concepts import Concepts, grown_on, together
 from gingham.algebra.fragments.cover import Cover
 from gingham.core.arrays import Float32s, Ints
 
-# What a step costs beside what it touches, and growing a concept: in the unit of `Cover.work`.
+# Fixed costs of a step and of growing a concept, in the unit of `Cover.work`.
 _STEP = 100_000
 _GROWTH = 200_000
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """When a search ends: by what it touched, by its steps, or by the clock."""
+    """The limits of a search: counted work, steps, and a time of `time.monotonic`."""
 
     work: int
     steps: int
     until: float
 
 
-class LocalSearch:
-    """A search for fewer concepts that still cover all entries."""
+class CoverSearch:
+    """Searches for fewer concepts that uncovered cover all entries."""
 
     def __init__(
         self, ones: Float32s, at_row: Ints, at_column: Ints, concepts: Concepts, cover: Cover
@@ -34,46 +34,47 @@ class LocalSearch:
         self._ones, self._at_row, self._at_column = ones, at_row, at_column
         self._concepts, self._cover = concepts, cover
         self._grown: list[Concepts] = []
-        self.late = False
+        self.out_of_time = False
 
     def run(self, least: int, budget: Budget, rng: np.random.Generator) -> Concepts:
-        """Search until the bound is met or the budget is used up.
+        """Search until the lower bound `least` is met or the budget is used up.
 
-        In every step the concept that is missed least goes, and one comes that covers a random
-        open entry and most else. Open entries gain weight as long as they are open, which drives
-        the search away from where it has been.
+        Every step drops the concept that covers least alone, and adds the one with a random open
+        entry that gains most. Entries gain weight while they are open, which keeps the search from
+        returning to where it was.
         """
         cover, best = self._cover, self._cover.chosen
-        cover.work, step, newest = 0, 0, -1
+        cover.work, step, added = 0, 0, -1
         while len(best) > least and cover.work < budget.work and step < budget.steps:
             step += 1
             cover.work += _STEP
             if time.monotonic() > budget.until:
-                self.late = True
+                self.out_of_time = True
                 break
             if not len(cover.open):
                 cover.prune()
                 best = cover.chosen
                 cover.drop(cover.least_missed(-1), step)
                 continue
-            gone = cover.least_missed(newest)
-            cover.drop(gone, step)
-            newest = self._choose(int(rng.choice(cover.open)), gone)
-            cover.add(newest, step)
+            dropped = cover.least_missed(added)
+            cover.drop(dropped, step)
+            added = self._choose(int(rng.choice(cover.open)), dropped)
+            cover.add(added, step)
             cover.raise_open()
         return together([self._concepts, *self._grown])[best]
 
-    def _choose(self, entry: int, gone: int) -> int:
-        known = self._cover.most_useful(entry, gone)
+    def _choose(self, entry: int, dropped: int) -> int:
+        """The best concept with this entry: a listed one, or a new one if that gains more."""
+        listed = self._cover.most_useful(entry, dropped)
         if self._cover.full:
-            return known
+            return listed
         self._cover.work += _GROWTH
         weight = np.zeros_like(self._ones)
-        still = self._cover.open
-        weight[self._at_row[still], self._at_column[still]] = self._cover.weight[still]
+        uncovered = self._cover.open
+        weight[self._at_row[uncovered], self._at_column[uncovered]] = self._cover.weight[uncovered]
         new = grown_on(self._ones, weight, int(self._at_row[entry]), int(self._at_column[entry]))
         members = new.rows[0, self._at_row] & new.columns[0, self._at_column]
-        if self._cover.weight[still[members[still]]].sum() <= self._cover.gain(known):
-            return known
+        if self._cover.weight[uncovered[members[uncovered]]].sum() <= self._cover.gain(listed):
+            return listed
         self._grown.append(new)
         return self._cover.admit(members)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from gingham.algebra.fragments.condense import Condensed, condense
 from gingham.algebra.fragments.decomposition import Covering, Decomposition
 from gingham.algebra.fragments.disjoint_parts import disjoint_parts
+from gingham.algebra.fragments.distinct_matrix import Condensed, condense
 from gingham.algebra.fragments.exact import exact
 from gingham.algebra.fragments.set_basis import set_basis
 from gingham.core.arrays import Array, Bools
@@ -40,27 +40,29 @@ def decompose(
     matrix = as_bits(fragments)
     check_kind(kind)
     if kind == "linear":
-        found = exact(matrix)
+        decomposition = exact(matrix)
     elif kind == "idempotent":
         condensed = condense(matrix)
         basis = set_basis(condensed.matrix, effort, seed, seconds)
         parts = containing(condensed.matrix, basis.rows)
-        found = covering(matrix, condensed, kind, KINDS[kind], parts, basis.rows, basis.notices)
+        decomposition = covering(
+            matrix, condensed, kind, KINDS[kind], parts, basis.rows, basis.notices
+        )
     else:
         condensed = condense(matrix)
         parts, basis = disjoint_parts(condensed.matrix)
-        found = covering(matrix, condensed, kind, KINDS[kind], parts, basis)
-    return certified(found)
+        decomposition = covering(matrix, condensed, kind, KINDS[kind], parts, basis)
+    return certified(decomposition)
 
 
-def certified(found: Decomposition) -> Decomposition:
+def certified(decomposition: Decomposition) -> Decomposition:
     """Assert that a decomposition reproduces its fragment matrix."""
-    assert found.certified(), f"{found.method} does not reproduce its matrix"
-    return found
+    assert decomposition.certified(), f"{decomposition.method} does not reproduce its matrix"
+    return decomposition
 
 
 def as_bits(fragments: Array) -> Bools:
-    """Zeros and ones, a row per fragment and a column per query."""
+    """Check a fragment matrix (fragments x queries), and convert it to booleans."""
     matrix = np.asarray(fragments)
     if matrix.ndim != 2:
         raise FragmentError(

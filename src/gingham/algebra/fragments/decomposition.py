@@ -27,7 +27,7 @@ CLOSE = 1e-9
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Decomposition(ABC):
-    """How partials of fragments become records, and records the answers of queries."""
+    """Turns partials of fragments into records, and records into the answers of queries."""
 
     method: str
     fragments: Bools  # fragments x queries
@@ -41,11 +41,11 @@ class Decomposition(ABC):
     @property
     @abstractmethod
     def size(self) -> int:
-        """How many records there are."""
+        """The number of records."""
 
     @property
     def gain(self) -> float:
-        """The part of the queries that needs no record of its own."""
+        """The share of records saved, compared with a record for each query."""
         queries = self.fragments.shape[1]
         return 1 - self.size / queries if queries else 0.0
 
@@ -59,10 +59,10 @@ class Decomposition(ABC):
 
     @abstractmethod
     def product(self) -> Array:
-        """What `reduce` and then `reconstruct` do to each fragment; it has to be F."""
+        """The product of both matrices: `reduce` then `reconstruct`. It has to equal F."""
 
     def certified(self) -> bool:
-        """Whether every fragment reaches its queries, and no others, as often as it should."""
+        """Whether the product equals F: each fragment reaches its queries and no others."""
         return bool((np.abs(self.product() - self.fragments) <= CLOSE).all())
 
     def _expect(self, what: str, rows: Array, count: int) -> None:
@@ -77,7 +77,7 @@ class Decomposition(ABC):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Covering(Decomposition):
-    """Records merge whole partials: overlapping if a merge may see them twice, else disjoint."""
+    """Records merge whole partials of fragments: overlapping if idempotent, else disjoint."""
 
     idempotent: bool
     reducer: Bools  # fragments x records
@@ -107,6 +107,7 @@ class Covering(Decomposition):
         return np.minimum(times, 1) if self.idempotent else times
 
     def _merge(self, operation: Merge | None) -> Operation:
+        """The merge to use; one that is not idempotent is refused where records overlap."""
         merge = operation_of(operation or (MAXIMUM if self.idempotent else ADD))
         if self.idempotent and not merge.idempotent:
             raise FragmentError(
@@ -120,7 +121,7 @@ class Covering(Decomposition):
 
 
 def add_only(operation: Merge | None) -> None:
-    """Refuse what has no inverse."""
+    """Refuse a merge that is not linear, since linear decompositions subtract records."""
     merge = operation_of(operation or ADD)
     if not merge.linear:
         raise FragmentError(
@@ -132,7 +133,7 @@ def add_only(operation: Merge | None) -> None:
 
 
 def finite(partials: Array) -> Array:
-    """Doubles that can be subtracted: infinity less infinity would be nobody's answer."""
+    """Convert partials to doubles, and refuse NaN and infinities, which cannot be subtracted."""
     if not np.isfinite(partials).all():
         raise FragmentError(
             "NaN or infinity among the partials",

@@ -1,7 +1,8 @@
-"""General aggregates: every partial reaches every query once (Huebsch et al., Section 3).
+"""Decompositions for general aggregates, whose records may not overlap within a query.
 
-Then a row of F has to be a union of disjoint basis rows; or, from the other side, a query a union
-of disjoint sets of fragments. Either way a set is taken out of every set that contains it.
+A row of F has to be a union of disjoint basis rows; or, transposed, a query a union of disjoint
+sets of fragments (Huebsch et al., Section 3). Either way, a set is subtracted from every set that
+contains it.
 """
 
 from __future__ import annotations
@@ -10,26 +11,29 @@ import numpy as np
 
 from gingham.core.arrays import Bools, Ints, Words
 
+# Which basis rows make up each row of a matrix (rows x basis), and the basis rows.
 Parts = tuple[Bools, Bools]
 
-# Rows start as one part per fragment: with so many more fragments than queries they stay too many.
-_TOO_LONG = 4
+# Subtracting rows begins with a part per fragment: with this many more fragments than queries,
+# too many parts remain.
+_TOO_MANY_FRAGMENTS = 4
 
 
 def disjoint_parts(matrix: Bools) -> Parts:
-    """The smallest of several such bases, of rows and of queries; never more than queries.
+    """Find the smallest of several disjoint bases; it has at most as many parts as queries.
 
-    From the queries' side no sharing is where it begins, and a query that is a disjoint union of
-    others vanishes.
+    Subtracting queries begins with a part per query, and a query that is a disjoint union of
+    others needs no part of its own. Subtracting rows is tried in addition.
     """
     across = matrix.T
-    found = [(sets.T, queries.T) for queries, sets in _both_orders(across)]
-    if len(matrix) <= _TOO_LONG * len(across):
-        found += _both_orders(matrix)
-    return min(found, key=lambda parts: parts[0].shape[1])
+    candidates = [(sets.T, queries.T) for queries, sets in _both_orders(across)]
+    if len(matrix) <= _TOO_MANY_FRAGMENTS * len(across):
+        candidates += _both_orders(matrix)
+    return min(candidates, key=lambda parts: parts[0].shape[1])
 
 
 def _both_orders(matrix: Bools) -> list[Parts]:
+    """Two bases: rows subtracted by size, and in the order of the matrix."""
     by_size = np.argsort(matrix.sum(axis=1), kind="stable")
     return [
         subtracted(matrix, by_size, largest_first=True),
@@ -38,33 +42,36 @@ def _both_orders(matrix: Bools) -> list[Parts]:
 
 
 def subtracted(matrix: Bools, order: Ints, *, largest_first: bool) -> Parts:
-    """Take rows out of rows until none contains another; remember which parts make up each row.
+    """Subtract rows from rows that contain them, until no row contains another.
 
-    The others are tried in order, or the largest that fits first.
+    Rows are subtracted in the given order, or the largest that fits first.
     """
-    rest = _words(matrix[order])
-    members = np.eye(len(rest), dtype=bool)  # members[t, x]: part t belongs to row x
+    remaining = _words(matrix[order])
+    members = np.eye(len(remaining), dtype=bool)  # members[t, x]: part t belongs to row x
     progress = True
     while progress:
         progress = False
-        for i in range(len(rest)):
-            inside = np.flatnonzero(~(rest & ~rest[i]).any(axis=1) & rest.any(axis=1))
+        for i in range(len(remaining)):
+            inside = np.flatnonzero(
+                ~(remaining & ~remaining[i]).any(axis=1) & remaining.any(axis=1)
+            )
             if largest_first and len(inside) > 1:
-                sizes = np.bitwise_count(rest[inside]).sum(axis=1, dtype=np.int64)
+                sizes = np.bitwise_count(remaining[inside]).sum(axis=1, dtype=np.int64)
                 inside = inside[np.argsort(-sizes, kind="stable")]
             for j in inside:
-                if i != j and not (rest[j] & ~rest[i]).any():
-                    rest[i] ^= rest[j]
+                if i != j and not (remaining[j] & ~remaining[i]).any():
+                    remaining[i] ^= remaining[j]
                     members[j] |= members[i]
                     progress = True
-    kept = np.flatnonzero(rest.any(axis=1))
-    bits = np.unpackbits(rest[kept].view(np.uint8), axis=1, count=matrix.shape[1])
-    parts = np.empty((len(matrix), len(kept)), dtype=bool)
-    parts[order] = members[kept].T
+    nonempty = np.flatnonzero(remaining.any(axis=1))
+    bits = np.unpackbits(remaining[nonempty].view(np.uint8), axis=1, count=matrix.shape[1])
+    parts = np.empty((len(matrix), len(nonempty)), dtype=bool)
+    parts[order] = members[nonempty].T
     return parts, bits.astype(bool)
 
 
 def _words(rows: Bools) -> Words:
+    """Pack rows into 64-bit words."""
     packed = np.packbits(rows, axis=1)
     padded = np.zeros((len(rows), -(-packed.shape[1] // 8) * 8), dtype=np.uint8)
     padded[:, : packed.shape[1]] = packed

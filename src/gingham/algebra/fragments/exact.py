@@ -1,8 +1,8 @@
-"""Linear aggregates: as many records as the rank of F, decided without rounding.
+"""Decompositions for linear aggregates: as many records as the rank of F, without rounding.
 
-The records are answers of some of the queries, as many as are linearly independent; all others
-are combinations of these. So partials are only ever added up on the way, and integers and decimals
-stay what they are; the combining is done once, where answers are rebuilt.
+The records are the answers of linearly independent queries; all other answers are linear
+combinations of these. So `reduce` only adds partials, and integers and decimals stay exact; the
+coefficients are needed only once, in `reconstruct`.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from itertools import islice
 import numpy as np
 
 from gingham.algebra.fragments import modular
-from gingham.algebra.fragments.condense import condense
 from gingham.algebra.fragments.decomposition import Decomposition, Merge, add_only, finite
+from gingham.algebra.fragments.distinct_matrix import condense
 from gingham.algebra.fragments.exact_numbers import decimals, fitted, integers, largest, times
 from gingham.algebra.fragments.rank import combine, independent
 from gingham.core.arrays import Array, Bools, Floats, Ints
@@ -25,12 +25,12 @@ from gingham.core.errors import FragmentError
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Exact(Decomposition):
-    """Records are answers of the queries in `basis`; `coefficients` combine them to all others."""
+    """Records are the answers of the `basis` queries; `coefficients` make all answers of them."""
 
     basis: Ints
     coefficients: Floats  # records x queries
-    integral: bool  # are the coefficients exact, being integers?
-    pivots: Bools  # as many fragments as records that tell the basis apart
+    integral: bool  # whether all coefficients are integers, and so exact
+    pivots: Bools  # fragments on which the basis is linearly independent, as many as records
     _residues: dict[int, Floats] = field(default_factory=dict[int, Floats], repr=False)
 
     @property
@@ -48,8 +48,8 @@ class Exact(Decomposition):
         members = self.fragments[:, self.basis].T
         if partials.dtype.kind == "f":
             return members.astype(np.float64) @ finite(partials)
-        values, places = integers(partials)
-        return decimals(times(members.astype(np.int64), values), places)
+        values, power_of_ten = integers(partials)
+        return decimals(times(members.astype(np.int64), values), power_of_ten)
 
     def reconstruct(self, reduced: Array, operation: Merge | None = None) -> Array:
         add_only(operation)
@@ -57,18 +57,18 @@ class Exact(Decomposition):
         self._expect("records", reduced, self.size)
         if reduced.dtype.kind == "f":
             return self.coefficients.T @ reduced
-        values, places = integers(reduced)
+        values, power_of_ten = integers(reduced)
         if self.integral:
             answers = times(self.coefficients.T.astype(np.int64), values)
         else:
             answers = self._combine(values)
-        return decimals(answers, places)
+        return decimals(answers, power_of_ten)
 
     def product(self) -> Array:
         return self.fragments[:, self.basis].astype(np.float64) @ self.coefficients
 
     def certified(self) -> bool:
-        """Exactly for integers; modulo primes, and closely with doubles, for fractions."""
+        """Whether the product equals F: exactly for integers; modulo two primes for fractions."""
         if self.integral:
             return bool((self.product() == self.fragments).all())
         reducer = self.fragments[:, self.basis]
@@ -79,11 +79,11 @@ class Exact(Decomposition):
         return Decomposition.certified(self) and all(agreed)
 
     def _combine(self, values: Array) -> Array:
-        """Answers by their remainders: exact, though the coefficients are fractions."""
+        """Compute answers modulo primes, which is exact though the coefficients are fractions."""
         flat = values.reshape(len(values), -1)
-        steepest = float(np.abs(self.coefficients).sum(axis=0).max(initial=1))
-        bits = largest(flat).bit_length() + math.ceil(math.log2(steepest + 1)) + 2
-        # One prime more than needed: it notices records that were not made by `reduce`.
+        growth = float(np.abs(self.coefficients).sum(axis=0).max(initial=1))
+        bits = largest(flat).bit_length() + math.ceil(math.log2(growth + 1)) + 2
+        # One prime more than needed, to detect records that `reduce` did not make.
         chosen = list(islice(self._primes(), bits // 22 + 2))
         remainders = [
             modular.product(self._modulo(prime).T, (flat % prime).astype(np.float64), prime)
@@ -100,17 +100,18 @@ class Exact(Decomposition):
         return fitted(answers) if values.dtype.kind == "i" else answers
 
     def _primes(self) -> Iterator[int]:
+        """The primes that divide no denominator of the coefficients."""
         return (prime for prime in modular.primes() if len(self._modulo(prime)) == self.size)
 
     def _modulo(self, prime: int) -> Floats:
-        """The coefficients modulo a prime; fewer rows if the prime divides a denominator."""
+        """The coefficients modulo a prime; no rows if the prime divides a denominator."""
         if prime not in self._residues:
             self._residues[prime] = combine(self.pivots, self.basis, prime)
         return self._residues[prime]
 
 
 def exact(fragments: Bools, prefer: Ints | None = None) -> Exact:
-    """As many records as the rank of F; queries that are preferred become records if they can.
+    """Decompose F into as many records as its rank; preferred queries become records if possible.
 
     >>> F = np.array([[1, 1, 0, 1], [0, 1, 1, 1], [1, 0, 1, 1]], dtype=bool)
     >>> answers = exact(F)
@@ -118,14 +119,14 @@ def exact(fragments: Bools, prefer: Ints | None = None) -> Exact:
     (3, [305, 25, 320, 325])
     """
     condensed = condense(fragments)
-    places = condensed.column_of[[] if prefer is None else prefer]
-    basis = independent(condensed.matrix, places[places >= 0])
+    preferred = condensed.column_of[[] if prefer is None else prefer]
+    basis = independent(condensed.matrix, preferred[preferred >= 0])
     return Exact(
-        "exact",
-        fragments,
-        basis.notices,
-        condensed.columns[basis.columns],
-        condensed.expand_columns(basis.coefficients),
-        basis.integral,
-        fragments[condensed.rows[basis.rows]],
+        method="exact",
+        fragments=fragments,
+        notices=basis.notices,
+        basis=condensed.columns[basis.columns],
+        coefficients=condensed.expand_columns(basis.coefficients),
+        integral=basis.integral,
+        pivots=fragments[condensed.rows[basis.rows]],
     )

@@ -1,4 +1,4 @@
-"""Integers and decimals as numpy arrays, of any length and without rounding."""
+"""Arrays of integers and decimals of any size, computed with without rounding."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from gingham.core.decimals import shifted
 from gingham.core.errors import FragmentError
 
 # Doubles hold every integer up to here.
-EXACT = 1 << 53
-_LONGEST = (1 << 63) - 1
+EXACT_IN_DOUBLE = 1 << 53
+_LARGEST_INT64 = (1 << 63) - 1
 
 
 def integers(values: Array) -> tuple[Array, int | None]:
-    """Whole numbers, and the power of ten that they count if decimals were given.
+    """Convert numbers to integers; decimals become multiples of the returned power of ten.
 
     >>> integers(np.array([Decimal("1.50"), 2], dtype=object))
     (array([150, 200], dtype=object), -2)
@@ -30,9 +30,9 @@ def integers(values: Array) -> tuple[Array, int | None]:
     if decimals:
         exponents = [value.as_tuple().exponent for value in decimals]
         if all(isinstance(exponent, int) for exponent in exponents):
-            places = min(0, *(int(exponent) for exponent in exponents))
-            given = [int(shifted(value, -places)) for value in given]
-            return np.array([*given, None], dtype=object)[:-1].reshape(values.shape), places
+            power_of_ten = min(0, *(int(exponent) for exponent in exponents))
+            given = [int(shifted(value, -power_of_ten)) for value in given]
+            return np.array([*given, None], dtype=object)[:-1].reshape(values.shape), power_of_ten
     elif all(isinstance(value, int | np.integer) for value in given):
         given = [int(value) for value in given]
         return np.array([*given, None], dtype=object)[:-1].reshape(values.shape), None
@@ -44,23 +44,23 @@ def integers(values: Array) -> tuple[Array, int | None]:
     )
 
 
-def decimals(values: Array, places: int | None) -> Array:
+def decimals(values: Array, power_of_ten: int | None) -> Array:
     """The inverse of `integers`."""
-    if places is None:
+    if power_of_ten is None:
         return values
-    found = [shifted(int(value), places) for value in values.ravel().tolist()]
-    return np.array([*found, None], dtype=object)[:-1].reshape(values.shape)
+    scaled = [shifted(int(value), power_of_ten) for value in values.ravel().tolist()]
+    return np.array([*scaled, None], dtype=object)[:-1].reshape(values.shape)
 
 
 def times(matrix: Array, values: Array) -> Array:
-    """The product of a matrix of small integers with integers of any size."""
+    """Multiply a matrix of small integers with integers of any size."""
     if not matrix.size or not values.size:
         return np.zeros((len(matrix), *values.shape[1:]), dtype=values.dtype)
     bound = int(np.abs(matrix).sum(axis=1).max()) * largest(values)
-    if bound < EXACT:
+    if bound < EXACT_IN_DOUBLE:
         answer = matrix.astype(np.float64) @ values.astype(np.float64)
         return answer.astype(np.int64).astype(values.dtype)
-    if bound <= _LONGEST:
+    if bound <= _LARGEST_INT64:
         answer = matrix.astype(np.int64) @ values.astype(np.int64)
         return answer.astype(values.dtype)
     return matrix.astype(np.int64).astype(object) @ values.astype(object)
@@ -72,5 +72,5 @@ def largest(values: Array) -> int:
 
 
 def fitted(values: Array) -> Array:
-    """As 64-bit integers if they fit."""
-    return values.astype(np.int64) if largest(values) <= _LONGEST else values
+    """Convert to 64-bit integers if all values fit."""
+    return values.astype(np.int64) if largest(values) <= _LARGEST_INT64 else values

@@ -1,4 +1,4 @@
-"""What is left of a set-basis problem when all that follows from the rest is taken away."""
+"""Reductions and lower bounds of a set-basis problem: what matters of its rows and columns."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from gingham.core.arrays import Bools, Float32s, Ints
 
 # Zeros and ones as 32-bit floats: their products are exact below 2^24, and BLAS is fast.
 
-# Standard deviations from which on a matrix is not random.
+# A matrix that deviates from chance by more standard deviations than this is not random.
 _STRUCTURED = 5.0
 _ATTEMPTS = 8
 
 
 def irreducible(matrix: Bools) -> tuple[Ints, Ints]:
-    """The rows that are no OR of others, and the columns likewise, until none is left to drop.
+    """Find rows that are no OR of other rows, and columns likewise, until none can be dropped.
 
-    A basis for these is one for all: a dropped row contains the rows that it is the OR of, and so
-    the basis rows in them.
+    A basis of these is a basis of all: a dropped row is the OR of rows that it contains, and so
+    of their basis rows.
     """
     sides = [np.arange(len(matrix)), np.arange(matrix.shape[1])]
     ones = matrix.astype(np.float32)
@@ -33,16 +33,16 @@ def irreducible(matrix: Bools) -> tuple[Ints, Ints]:
 
 
 def inside(rows: Float32s) -> Bools:
-    """inside[a, b]: row a is a subset of row b."""
+    """Whether row a is a subset of row b, for all pairs: inside[a, b]."""
     common = rows @ rows.T
     return common == np.diagonal(common)[:, None]
 
 
 def essential(ones: Float32s) -> Bools:
-    """The ones that no other one implies.
+    """Select the ones that have to be covered because no other one implies them.
 
     A maximal biclique that covers (a, b) also covers (i, j) if row a lies in row i and column b in
-    column j. So who covers the essential ones covers all.
+    column j. So maximal bicliques that cover the essential ones cover all ones.
     """
     rows, columns = inside(ones).astype(np.float32), inside(ones.T).astype(np.float32)
     implied_by = rows.T @ ones @ columns
@@ -50,9 +50,10 @@ def essential(ones: Float32s) -> Bools:
 
 
 def fooling(ones: Float32s, needed: Bools, most: int, rng: np.random.Generator) -> int:
-    """A lower bound: ones of which no two fit into the same biclique, found greedily.
+    """Bound the size of a basis from below by a fooling set: ones that share no biclique.
 
-    Those with least company go first; some more attempts in slightly other orders.
+    The set is chosen greedily, ones that share bicliques with few others first; further attempts
+    use slightly different orders.
     """
     at_row, at_column = np.nonzero(needed)
     company = (ones @ needed.T.astype(np.float32) @ ones)[at_row, at_column]
@@ -67,6 +68,7 @@ def fooling(ones: Float32s, needed: Bools, most: int, rng: np.random.Generator) 
 
 
 def _pairwise_apart(matrix: Bools, at_row: Ints, at_column: Ints) -> int:
+    """Count ones chosen in order, each of which drops the ones that share a biclique with it."""
     count = 0
     while len(at_row):
         together = matrix[at_row[0], at_column] & matrix[at_row, at_column[0]]
@@ -76,7 +78,7 @@ def _pairwise_apart(matrix: Bools, at_row: Ints, at_column: Ints) -> int:
 
 
 def looks_random(ones: Float32s) -> bool:
-    """Whether columns meet each other as often as chance explains, and rows likewise.
+    """Whether columns have common rows as often as chance explains, and rows likewise.
 
     The squared deviations of all pairs add up to their number, give or take, if columns are
     independent. Then there are no large bicliques beside the rows and columns themselves.
@@ -85,7 +87,7 @@ def looks_random(ones: Float32s) -> bool:
 
 
 def _deviation(ones: Float32s) -> float:
-    """By how many standard deviations the pairs of columns deviate more than chance."""
+    """How many standard deviations the correlations of columns are above chance."""
     count, width = ones.shape
     share = ones.mean(axis=0)
     spread = np.sqrt(np.maximum(share * (1 - share), 1e-9))

@@ -1,4 +1,4 @@
-"""SciPy's door to LAPACK; its inline types promise complex numbers even for real matrices."""
+"""SciPy's linear algebra without types, which promise complex results for real matrices."""
 
 from typing import Any
 

@@ -1,6 +1,6 @@
-"""Elimination modulo primes: exact, where elimination with doubles has to guess what is zero.
+"""Linear algebra modulo primes: exact, where doubles would have to guess what is zero.
 
-Floats are kept as doubles: products of residues below 2^23, 64 of them added up, stay below
+Residues are stored as doubles: products of residues below 2^23, 64 of them added up, stay below
 2^53, so that BLAS multiplies them without rounding.
 """
 
@@ -22,7 +22,7 @@ _PANEL = 64
 class Echelon:
     """A matrix as combinations of its first independent columns, modulo a prime.
 
-    With `rows` and `columns` the places of the pivots, matrix = matrix[:, columns] @ coefficients.
+    With `rows` and `columns` the indices of the pivots, matrix = matrix[:, columns] @ coefficients.
     """
 
     rows: Ints
@@ -35,10 +35,10 @@ class Echelon:
 
 
 def echelon(matrix: Array, prime: int) -> Echelon:
-    """Eliminate by Gauss and Jordan, a panel of columns at a time.
+    """Find the independent columns by Gauss-Jordan elimination, a panel of columns at a time.
 
-    >>> found = echelon(np.array([[1, 1, 0], [1, 1, 1], [0, 0, 1]]), 101)
-    >>> found.rank, found.columns.tolist(), found.coefficients.tolist()
+    >>> reduced = echelon(np.array([[1, 1, 0], [1, 1, 1], [0, 0, 1]]), 101)
+    >>> reduced.rank, reduced.columns.tolist(), reduced.coefficients.tolist()
     (2, [0, 2], [[1.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
     """
     work = np.asarray(matrix, dtype=np.float64) % prime
@@ -49,10 +49,10 @@ def echelon(matrix: Array, prime: int) -> Echelon:
         unused = np.flatnonzero(free)
         if not len(unused):
             break
-        local, places = _pivots(work[unused, start : start + _PANEL], prime)
-        if not len(local):
+        panel_rows, panel_columns = _pivots(work[unused, start : start + _PANEL], prime)
+        if not len(panel_rows):
             continue
-        pivots, here = unused[local], places + start
+        pivots, here = unused[panel_rows], panel_columns + start
         inverse = _inverse(work[np.ix_(pivots, here)], prime)
         solved = _mod(inverse @ work[pivots, start:], prime)
         factors = work[:, here]
@@ -65,7 +65,7 @@ def echelon(matrix: Array, prime: int) -> Echelon:
 
 
 def product(left: Array, right: Array, prime: int) -> Floats:
-    """The matrix product of residues, modulo the prime."""
+    """Multiply two matrices of residues modulo a prime."""
     total = np.zeros((left.shape[0], right.shape[1]))
     for start in range(0, left.shape[1], _PANEL):
         part = slice(start, start + _PANEL)
@@ -74,7 +74,7 @@ def product(left: Array, right: Array, prime: int) -> Floats:
 
 
 def chinese(residues: Sequence[Array], primes: Sequence[int]) -> Array:
-    """The integers of least size that have these residues, as Python integers.
+    """Find the smallest integers with these residues, by the Chinese remainder theorem.
 
     >>> chinese([np.array([98.0]), np.array([100.0])], [101, 103]).tolist()
     [-3]
@@ -95,12 +95,12 @@ def primes() -> Iterator[int]:
 
 @cache
 def _primes() -> tuple[int, ...]:
-    # The largest few thousand: more than the longest integers in any table ask for.
+    # The largest few thousand primes: enough for integers of tens of thousands of bits.
     low = _LARGEST - (1 << 16)
     composite = np.zeros(_LARGEST - low, dtype=bool)
     for divisor in range(2, 2900):  # 2897^2 > 2^23
         composite[-low % divisor :: divisor] = True
-    return tuple(int(low + place) for place in np.flatnonzero(~composite)[::-1])
+    return tuple(int(low + offset) for offset in np.flatnonzero(~composite)[::-1])
 
 
 def _integers(residues: Array) -> Array:
@@ -108,7 +108,7 @@ def _integers(residues: Array) -> Array:
 
 
 def _mod(values: Floats, prime: int) -> Floats:
-    """Remainders, several times faster than `%`, which divides exactly."""
+    """Reduce values modulo a prime in place, several times faster than `%`."""
     values -= np.floor(values * (1 / prime)) * prime
     values[values < 0] += prime
     values[values >= prime] -= prime
@@ -116,18 +116,18 @@ def _mod(values: Floats, prime: int) -> Floats:
 
 
 def _pivots(panel: Floats, prime: int) -> tuple[Ints, Ints]:
-    """The places of pivots in a narrow matrix, in order of columns; it is overwritten."""
+    """The rows and columns of pivots in a narrow matrix, which is overwritten."""
     order = np.arange(len(panel))
     columns: list[int] = []
     for column in range(panel.shape[1]):
         top = len(columns)
-        found = np.flatnonzero(panel[top:, column])
-        if not len(found):
+        nonzero = np.flatnonzero(panel[top:, column])
+        if not len(nonzero):
             continue
-        swap = [top, top + int(found[0])]
+        swap = [top, top + int(nonzero[0])]
         panel[swap], order[swap] = panel[swap[::-1]], order[swap[::-1]]
         inverse = pow(int(panel[top, column]), -1, prime)
-        below = top + found
+        below = top + nonzero
         below = below[panel[below, column] != 0]
         below = below[below > top]
         factors = _mod(panel[below, column] * inverse, prime)
@@ -140,7 +140,7 @@ def _pivots(panel: Floats, prime: int) -> tuple[Ints, Ints]:
 
 
 def _inverse(square: Floats, prime: int) -> Floats:
-    """The inverse of a small matrix that has one."""
+    """Invert a small regular matrix modulo a prime."""
     count = len(square)
     work = np.hstack([square, np.eye(count)])
     for column in range(count):

@@ -1,4 +1,4 @@
-"""How two partials merge, and what the merge can do."""
+"""Merges of partials, and what they can do: linear, idempotent, or merely associative."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import numpy as np
 
 from gingham.core.arrays import Array, Bools
 
-# No more merged values than this are gathered at once.
+# At most this many values are gathered for one call of a ufunc.
 _GATHERED = 1 << 22
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """An associative, commutative merge; what it claims to be able to do is trusted.
+    """An associative, commutative merge of partials; the capabilities it declares are trusted.
 
     `function` merges two single partials, neither of them empty. An object array has None where
     there is no partial; other arrays have `empty(dtype)`.
@@ -55,17 +55,18 @@ class Operation:
         return merged
 
     def _unless_empty(self, one: Any, other: Any) -> Any:
+        """Merge two partials, either of which may be None, the empty one."""
         if one is None or other is None:
             return one if other is None else other
         return self.function(one, other)
 
 
 def operation_of(given: Operation | np.ufunc | Callable[[Any, Any], Any]) -> Operation:
-    """What is known about a merge; a function that nothing is known about is only associative."""
+    """Look up the capabilities of a merge; an unknown function is assumed to have none."""
     if isinstance(given, Operation):
         return given
-    if isinstance(given, np.ufunc) and given in _KNOWN:
-        return _KNOWN[given]
+    if isinstance(given, np.ufunc) and given in _OPERATIONS:
+        return _OPERATIONS[given]
     name = str(getattr(given, "__name__", given))
     return Operation(name, cast("Callable[[Any, Any], Any]", given))
 
@@ -86,22 +87,29 @@ def _ones(dtype: np.dtype[Any]) -> Any:
     return np.invert(dtype.type(0))
 
 
-def _known(
+def _of_ufunc(
     ufunc: np.ufunc, function: Callable[[Any, Any], Any], empty: Callable[[np.dtype[Any]], Any]
 ) -> Operation:
-    return Operation(ufunc.__name__, function, ufunc is np.add, ufunc is not np.add, ufunc, empty)
+    return Operation(
+        name=ufunc.__name__,
+        function=function,
+        linear=ufunc is np.add,
+        idempotent=ufunc is not np.add,
+        ufunc=ufunc,
+        empty=empty,
+    )
 
 
-ADD = _known(np.add, operator.add, _zero)
-MAXIMUM = _known(np.maximum, max, _lowest)
-_KNOWN: dict[np.ufunc, Operation] = {
+ADD = _of_ufunc(np.add, operator.add, _zero)
+MAXIMUM = _of_ufunc(np.maximum, max, _lowest)
+_OPERATIONS: dict[np.ufunc, Operation] = {
     np.add: ADD,
     np.maximum: MAXIMUM,
-    np.minimum: _known(np.minimum, min, _highest),
-    np.fmax: _known(np.fmax, max, _lowest),
-    np.fmin: _known(np.fmin, min, _highest),
-    np.bitwise_or: _known(np.bitwise_or, operator.or_, _zero),
-    np.bitwise_and: _known(np.bitwise_and, operator.and_, _ones),
-    np.logical_or: _known(np.logical_or, operator.or_, lambda _: False),
-    np.logical_and: _known(np.logical_and, operator.and_, lambda _: True),
+    np.minimum: _of_ufunc(np.minimum, min, _highest),
+    np.fmax: _of_ufunc(np.fmax, max, _lowest),
+    np.fmin: _of_ufunc(np.fmin, min, _highest),
+    np.bitwise_or: _of_ufunc(np.bitwise_or, operator.or_, _zero),
+    np.bitwise_and: _of_ufunc(np.bitwise_and, operator.and_, _ones),
+    np.logical_or: _of_ufunc(np.logical_or, operator.or_, lambda _: False),
+    np.logical_and: _of_ufunc(np.logical_and, operator.and_, lambda _: True),
 }

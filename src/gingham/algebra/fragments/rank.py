@@ -1,4 +1,4 @@
-"""Which columns of a matrix are independent, and how the others are combined from them."""
+"""The rank of a fragment matrix: independent columns, and the coefficients of all others."""
 
 from __future__ import annotations
 
@@ -15,15 +15,18 @@ from gingham.algebra.fragments.lapack import linalg
 from gingham.algebra.fragments.modular import echelon
 from gingham.core.arrays import Bools, Floats, Ints
 
-# A larger coefficient costs doubles a digit: a basis without it is looked for.
-_STEEP = 4.0
-# So many primes may be asked whether they agree about the rank.
-_WITNESSES = 12
+# Larger coefficients cost doubles digits: columns are exchanged until there are none.
+_LARGE = 4.0
+# The most primes by which a rank is checked.
+_MOST_CHECKS = 12
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Basis:
-    """Independent columns and rows that show it; matrix = matrix[:, columns] @ coefficients."""
+    """Independent columns of a matrix, and the rows on which they are independent.
+
+    matrix = matrix[:, columns] @ coefficients; `integral` if all coefficients are integers.
+    """
 
     rows: Ints
     columns: Ints
@@ -33,57 +36,57 @@ class Basis:
 
 
 def independent(matrix: Bools, prefer: Ints) -> Basis:
-    """A basis of the columns: first those that are preferred, then short ones.
+    """Choose a basis of the columns: preferred ones first, then columns with few ones.
 
-    With short columns a union of disjoint queries is the sum of its parts, and seldom is a query
-    the difference of two long ones. Modulo a prime the rank may be too low, never too high; that it
-    is not too low is proved by the coefficients where they are integers, by other primes otherwise.
+    With short columns, a query that is a union of disjoint queries becomes their sum, and few
+    queries are differences of long ones. Modulo a prime the rank may be too low, never too high;
+    integer coefficients prove that it is not too low, otherwise further primes do.
     """
     sizes = matrix.sum(axis=0)
     sizes[prefer] = np.arange(len(prefer)) - len(prefer)
     order = np.argsort(sizes, kind="stable")
-    asked = modular.primes()
-    for prime in asked:
-        found = echelon(matrix[:, order], prime)
-        columns = order[found.columns]
-        lifted = np.where(found.coefficients > prime // 2, -prime, 0) + found.coefficients
+    for prime in modular.primes():
+        reduced = echelon(matrix[:, order], prime)
+        columns = order[reduced.columns]
+        lifted = np.where(reduced.coefficients > prime // 2, -prime, 0) + reduced.coefficients
         if _reproduces(matrix, columns, lifted, order):
             coefficients = np.empty_like(lifted)
             coefficients[:, order] = lifted
-            return Basis(found.rows, columns, coefficients, integral=True)
-        basis = _fractions(matrix, found.rows, columns)
-        agreed, proved = _witnesses(matrix, basis)
+            return Basis(reduced.rows, columns, coefficients, integral=True)
+        basis = _fractions(matrix, reduced.rows, columns)
+        agreed, proved = _checked_by_primes(matrix, basis)
         if agreed and proved:
             return basis
         if agreed:
-            notice = f"rank {len(columns)}: {_WITNESSES} primes agree, which is no proof"
+            notice = f"rank {len(columns)}: {_MOST_CHECKS} primes agree, which is no proof"
             return replace(basis, notices=(*basis.notices, notice))
     raise AssertionError("some prime divides none of the minors")
 
 
 def combine(pivots: Bools, columns: Ints, prime: int) -> Floats:
-    """The coefficients modulo a prime, from rows that tell the columns apart.
+    """Compute the coefficients modulo a prime, from rows on which the columns are independent.
 
-    There are no rows if the prime divides a denominator.
+    The result has no rows if the prime divides a denominator.
     """
     others = np.setdiff1d(np.arange(pivots.shape[1]), columns)
     order = np.concatenate([columns, others])
-    found = echelon(pivots[:, order], prime)
-    coefficients = np.zeros((found.rank, len(order)))
-    coefficients[:, order] = found.coefficients
-    firsts = found.rank == len(columns) and bool((found.columns < len(columns)).all())
-    return coefficients if firsts else coefficients[:0]
+    reduced = echelon(pivots[:, order], prime)
+    coefficients = np.zeros((reduced.rank, len(order)))
+    coefficients[:, order] = reduced.coefficients
+    same_basis = reduced.rank == len(columns) and bool((reduced.columns < len(columns)).all())
+    return coefficients if same_basis else coefficients[:0]
 
 
 def _reproduces(matrix: Bools, columns: Ints, lifted: Floats, order: Ints) -> bool:
+    """Whether integer coefficients combine the columns to the matrix, without rounding."""
     exact = np.abs(lifted).sum(axis=0).max(initial=0) < 1 << 53
     return bool(exact and (matrix[:, columns] @ lifted == matrix[:, order]).all())
 
 
 def _fractions(matrix: Bools, rows: Ints, columns: Ints) -> Basis:
-    """Coefficients as doubles, over a basis that keeps them small."""
+    """Find a basis with small coefficients that are no integers, as doubles; else share nothing."""
     for candidate in _candidates(matrix, columns):
-        chosen, coefficients = _flattened(matrix, candidate)
+        chosen, coefficients = _with_small_coefficients(matrix, candidate)
         if len(chosen) and (np.abs(matrix[:, chosen] @ coefficients - matrix) <= CLOSE).all():
             return Basis(rows, chosen, coefficients, integral=False)
     every = np.arange(matrix.shape[1])
@@ -92,13 +95,14 @@ def _fractions(matrix: Bools, rows: Ints, columns: Ints) -> Basis:
 
 
 def _candidates(matrix: Bools, columns: Ints) -> Iterator[Ints]:
+    """The columns given, then those that a pivoted QR factorization chooses."""
     yield columns
     pivoted = linalg.qr(matrix.astype(np.float64), mode="r", pivoting=True)[1]
     yield np.sort(pivoted[: len(columns)])
 
 
-def _flattened(matrix: Bools, columns: Ints) -> tuple[Ints, Floats]:
-    """Exchange columns while a coefficient is steep; each exchange enlarges the basis' volume."""
+def _with_small_coefficients(matrix: Bools, columns: Ints) -> tuple[Ints, Floats]:
+    """Exchange basis columns while a coefficient is large, which increases the basis' volume."""
     columns = columns.copy()
     coefficients = _least_squares(matrix, columns)
     for _ in range(4 * len(columns)):
@@ -107,7 +111,7 @@ def _flattened(matrix: Bools, columns: Ints) -> tuple[Ints, Floats]:
         steepest = np.unravel_index(np.abs(coefficients).argmax(), coefficients.shape)
         out, into = int(steepest[0]), int(steepest[1])
         pivot = coefficients[out, into]
-        if abs(pivot) <= _STEEP:
+        if abs(pivot) <= _LARGE:
             break
         change = coefficients[:, into].copy()
         change[out] -= 1
@@ -125,8 +129,8 @@ def _least_squares(matrix: Bools, columns: Ints) -> Floats:
     return linalg.solve_triangular(triangular, orthogonal.T @ matrix, check_finite=False)
 
 
-def _witnesses(matrix: Bools, basis: Basis) -> tuple[bool, bool]:
-    """Whether primes agree that the columns suffice, and whether they are enough for a proof."""
+def _checked_by_primes(matrix: Bools, basis: Basis) -> tuple[bool, bool]:
+    """Whether the basis reproduces the matrix modulo all primes tried, and if that is a proof."""
     rank = len(basis.columns)
     if basis.integral or rank == min(matrix.shape):
         return True, True
@@ -134,7 +138,7 @@ def _witnesses(matrix: Bools, basis: Basis) -> tuple[bool, bool]:
     order = rank + 1
     needed = (order + 1) / 2 * math.log2(order + 1) - order
     pivots, bits = matrix[basis.rows], 0.0
-    for prime in islice(modular.primes(), 1, _WITNESSES + 1):
+    for prime in islice(modular.primes(), 1, _MOST_CHECKS + 1):
         coefficients = combine(pivots, basis.columns, prime)
         if len(coefficients) < rank:
             continue

@@ -9,8 +9,8 @@ from gingham.core.arrays import Bools
 
 
 def basic_decomposition(matrix: Bools) -> Parts:
-    """The paper's: take rows out of rows, in their order, until no row contains another.
+    """Subtract rows from rows that contain them, in the order of the matrix.
 
-    Which basis rows make up each row, and the basis rows; there may be more of these than queries.
+    There may be more basis rows than queries.
     """
     return subtracted(matrix, np.arange(len(matrix)), largest_first=False)

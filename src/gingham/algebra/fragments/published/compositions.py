@@ -17,7 +17,7 @@ from gingham.core.arrays import Bools
 
 
 def basic_composition(matrix: Bools, strategy: Strategy) -> Bools:
-    """Start from a row for each query; compose until nothing can be composed any more."""
+    """Build a basis from a row for each query, composing rows until no operation is possible."""
     search = Search(matrix)
     for column in range(matrix.shape[1]):
         search.add(column)

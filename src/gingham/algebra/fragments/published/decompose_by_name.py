@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from gingham.algebra import fragments as engine
-from gingham.algebra.fragments.condense import condense
 from gingham.algebra.fragments.decompose_matrix import (
     EFFORT,
     KINDS,
@@ -14,6 +13,7 @@ from gingham.algebra.fragments.decompose_matrix import (
     covering,
 )
 from gingham.algebra.fragments.decomposition import Covering, Decomposition
+from gingham.algebra.fragments.distinct_matrix import condense
 from gingham.algebra.fragments.published.basic_decomposition import basic_decomposition
 from gingham.algebra.fragments.published.compositions import COMPOSITIONS
 from gingham.algebra.fragments.published.factorizations import FACTORIZATIONS, factored

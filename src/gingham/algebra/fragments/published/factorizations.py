@@ -1,7 +1,7 @@
-"""Linear aggregates by the factorisations of numerical algebra (Huebsch et al., Section 4).
+"""Decompositions for linear aggregates by LU, QR and SVD in doubles (Huebsch et al., Section 4).
 
-F = left @ right in doubles; what is left of the right factor's rows after rounding is the number of
-records. These are the paper's methods, with the paper's weakness: what is zero is a guess.
+F = left @ right; the rows of the right factor that are not zero after rounding are the records.
+These are the paper's methods, with the paper's weakness: what counts as zero is a guess.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gingham.algebra.fragments.condense import condense
 from gingham.algebra.fragments.decomposition import Decomposition, Merge, add_only, finite
-from gingham.algebra.fragments.exact_numbers import EXACT, integers, largest
+from gingham.algebra.fragments.distinct_matrix import condense
+from gingham.algebra.fragments.exact_numbers import EXACT_IN_DOUBLE, integers, largest
 from gingham.algebra.fragments.lapack import linalg
 from gingham.core.arrays import Array, Bools, Floats
 from gingham.core.errors import FragmentError
@@ -23,7 +23,7 @@ Factors = tuple[Floats, Floats]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Factored(Decomposition):
-    """Records and answers are sums of doubles."""
+    """Records are weighted sums of partials, and answers weighted sums of records, in doubles."""
 
     reducer: Floats  # fragments x records
     rebuilder: Floats  # records x queries
@@ -54,8 +54,8 @@ class Factored(Decomposition):
         return self.reducer @ self.rebuilder
 
     def _as_doubles(self, partials: Array) -> Array:
-        values, places = integers(partials)
-        if places is not None or largest(values) * len(values) > EXACT:
+        values, power_of_ten = integers(partials)
+        if power_of_ten is not None or largest(values) * len(values) > EXACT_IN_DOUBLE:
             raise FragmentError(
                 f"{self.method} would round these partials",
                 "it computes with doubles, which hold 53 bits",
@@ -65,7 +65,7 @@ class Factored(Decomposition):
 
 
 def factored(fragments: Bools, method: str, factor: Callable[[Floats], Factors]) -> Factored:
-    """Factor what is distinct in F."""
+    """Decompose F by factoring its distinct rows and columns."""
     condensed = condense(fragments)
     left, right = np.zeros((0, 0)), np.zeros((0, 0))
     if condensed.matrix.size:
@@ -76,7 +76,7 @@ def factored(fragments: Bools, method: str, factor: Callable[[Floats], Factors])
 
 
 def lu(matrix: Floats) -> Factors:
-    """Gauss with partial pivoting: rows of the upper factor that are all zero are dropped.
+    """Factor by Gaussian elimination with partial pivoting, and drop rows that are all zero.
 
     A column without a pivot still uses up a row, so that more rows than the rank are left.
     """
@@ -87,7 +87,7 @@ def lu(matrix: Floats) -> Factors:
 
 
 def qr(matrix: Floats) -> Factors:
-    """Householder reflections with column pivoting: the diagonal falls to zero at the rank."""
+    """Factor by QR with column pivoting: the diagonal falls to zero at the rank."""
     orthogonal, upper, order = linalg.qr(matrix, mode="economic", pivoting=True)
     diagonal = np.abs(np.diagonal(upper))
     rank = int((diagonal > _negligible(matrix, diagonal[0])).sum())
@@ -97,7 +97,7 @@ def qr(matrix: Floats) -> Factors:
 
 
 def svd(matrix: Floats) -> Factors:
-    """Singular values, largest first: the rank is where they vanish."""
+    """Factor by singular values, largest first: the rank is where they vanish."""
     left, values, right = linalg.svd(matrix, full_matrices=False)
     kept = values > _negligible(matrix, values[0])
     return left[:, kept] * values[kept], right[kept]
@@ -107,4 +107,5 @@ FACTORIZATIONS: dict[str, Callable[[Floats], Factors]] = {"lu": lu, "qr": qr, "s
 
 
 def _negligible(matrix: Floats, scale: float) -> float:
+    """The size up to which a number is a rounding error of the factorization."""
     return max(matrix.shape) * float(np.finfo(np.float64).eps) * scale

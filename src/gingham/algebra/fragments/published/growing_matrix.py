@@ -1,8 +1,8 @@
 """A fragment matrix that all nodes share while fragments appear and queries come and go.
 
-Rows are only ever added (Huebsch et al., Section 8.1): the records that are there keep their
-meaning, and new ones follow them, so that what was reduced before a change can still be merged with
-what is reduced after it. `generation` counts the changes for which that does not hold.
+Rows are only ever added (Huebsch et al., Section 8.1): existing records keep their meaning, and new
+ones are appended, so that records reduced before a change can still be merged with records reduced
+after it. `generation` counts the changes for which that does not hold.
 """
 
 from __future__ import annotations
@@ -12,25 +12,25 @@ from typing import Self
 
 import numpy as np
 
-from gingham.algebra.fragments.condense import row_keys
 from gingham.algebra.fragments.decompose_matrix import EFFORT, as_bits
 from gingham.algebra.fragments.decomposition import Covering, Decomposition
+from gingham.algebra.fragments.distinct_matrix import row_keys
 from gingham.algebra.fragments.exact import Exact, exact
 from gingham.algebra.fragments.published.decompose_by_name import decompose
 from gingham.core.arrays import Array, Bools, Ints
 from gingham.core.errors import FragmentError
 
-# Beyond this many times the records of the last search it is worth searching again.
+# With this many times the records of the last search, it is worth searching again.
 _SLACK = 1.25
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Growing:
-    """Names of queries, and a decomposition of the fragments that were met so far.
+class GrowingMatrix:
+    """Named queries, and a decomposition of the fragments that have appeared so far.
 
-    >>> matrix = Growing.of(["a", "b"], np.array([[1, 0], [0, 1]]), kind="idempotent")
-    >>> matrix = matrix.meet(np.array([[1, 1]]))
-    >>> matrix.decomposition.size, matrix.places(np.array([[1, 1], [0, 0]])).tolist()
+    >>> matrix = GrowingMatrix.of(["a", "b"], np.array([[1, 0], [0, 1]]), kind="idempotent")
+    >>> matrix = matrix.add_fragments(np.array([[1, 1]]))
+    >>> matrix.decomposition.size, matrix.row_indices(np.array([[1, 1], [0, 0]])).tolist()
     (2, [2, -1])
     """
 
@@ -54,7 +54,7 @@ class Growing:
         seed: int = 0,
         effort: int = EFFORT,
     ) -> Self:
-        """Begin with the union of all nodes' rows."""
+        """Decompose the union of the rows of all nodes."""
         matrix = as_bits(rows)
         if matrix.shape[1] != len(queries) or len(set(queries)) != len(queries):
             raise FragmentError(
@@ -62,28 +62,37 @@ class Growing:
                 "each column of a fragment matrix is one query",
                 "as many different names as columns",
             )
-        found = decompose(_union(matrix), kind, method, seed=seed, effort=effort)
-        return cls(tuple(queries), found, kind, method, seed, effort, found.size)
+        decomposed = decompose(_distinct_rows(matrix), kind, method, seed=seed, effort=effort)
+        return cls(
+            queries=tuple(queries),
+            decomposition=decomposed,
+            kind=kind,
+            method=method,
+            seed=seed,
+            effort=effort,
+            searched=decomposed.size,
+        )
 
     @property
     def rows(self) -> Bools:
         """The fragment matrix."""
         return self.decomposition.fragments
 
-    def places(self, rows: Array) -> Ints:
-        """The number of each row in the matrix, or -1: such a fragment is sent as it is."""
-        known = {key: place for place, key in enumerate(row_keys(self.rows))}
-        return np.array([known.get(key, -1) for key in row_keys(as_bits(rows))], dtype=np.int64)
+    def row_indices(self, rows: Array) -> Ints:
+        """The index of each row in the matrix, or -1 for a fragment that is not in it."""
+        index_of = {key: index for index, key in enumerate(row_keys(self.rows))}
+        return np.array([index_of.get(key, -1) for key in row_keys(as_bits(rows))], dtype=np.int64)
 
-    def meet(self, rows: Array) -> Growing:
-        """Add the rows that are not known; when all are, the same object."""
-        new = _union(as_bits(rows)[self.places(rows) < 0])
+    def add_fragments(self, rows: Array) -> GrowingMatrix:
+        """Add the fragments that are not in the matrix yet; the same object if there are none."""
+        new = _distinct_rows(as_bits(rows)[self.row_indices(rows) < 0])
         return self._with_rows(new) if len(new) else self
 
-    def join(self, query: str, without: Bools, within: Bools) -> Growing:
-        """Add a query; each row was met outside of it, within it, or both.
+    def add_query(self, query: str, without: Bools, within: Bools) -> GrowingMatrix:
+        """Add a query; fragments have appeared without it, within it, or both.
 
-        A row met in both ways stands in its old place without the query, and once more at the end.
+        A fragment that appeared both ways keeps its row without the query, and gets another row
+        with the query at the end.
         """
         if query in self.queries:
             raise FragmentError(
@@ -97,112 +106,120 @@ class Growing:
         queries = (*self.queries, query)
         old = self.decomposition
         if not isinstance(old, Covering):
-            return self._solved_again(queries, matrix)
+            return self._decomposed_again(queries, matrix)
         reducer = np.concatenate([old.reducer, old.reducer[again]])
-        answers, rest = _compose(column, reducer.T, overlapping=old.idempotent)
+        answers, left_over = _compose(column, reducer.T, overlapping=old.idempotent)
         rebuilder = np.column_stack([old.rebuilder, answers])
-        if rest.any():
-            reducer = np.column_stack([reducer, rest])
+        if left_over.any():
+            reducer = np.column_stack([reducer, left_over])
             own = np.append(np.zeros(len(self.queries), dtype=bool), True)
             rebuilder = np.concatenate([rebuilder, own[None]])
-        found = replace(old, fragments=matrix, reducer=reducer, rebuilder=rebuilder)
-        return self._with(found, queries, self.generation)
+        decomposed = replace(old, fragments=matrix, reducer=reducer, rebuilder=rebuilder)
+        return self._with(decomposed, queries, self.generation)
 
-    def leave(self, query: str) -> Growing:
-        """Remove a query, and what only it needed."""
+    def remove_query(self, query: str) -> GrowingMatrix:
+        """Remove a query, and the records that only this query used."""
         if query not in self.queries:
             raise FragmentError(
-                f"there is no query {query!r}", "only what joined can leave", str(self.queries)
+                f"there is no query {query!r}",
+                "only what joined can leave",
+                str(self.queries),
             )
-        kept = np.array([name != query for name in self.queries], dtype=bool)
+        remaining = np.array([name != query for name in self.queries], dtype=bool)
         queries = tuple(name for name in self.queries if name != query)
-        matrix = self.rows[:, kept]
-        first = _first(matrix)
+        matrix = self.rows[:, remaining]
+        first = _first_occurrences(matrix)
         old = self.decomposition
         if not isinstance(old, Covering):
-            return self._solved_again(queries, matrix[first])
-        used = old.rebuilder[:, kept].any(axis=1)
-        found = replace(
+            return self._decomposed_again(queries, matrix[first])
+        used = old.rebuilder[:, remaining].any(axis=1)
+        decomposed = replace(
             old,
             fragments=matrix[first],
             reducer=old.reducer[np.ix_(first, used)],
-            rebuilder=old.rebuilder[np.ix_(used, kept)],
+            rebuilder=old.rebuilder[np.ix_(used, remaining)],
         )
-        return self._with(found, queries, self.generation + (not used.all()))
+        return self._with(decomposed, queries, self.generation + (not used.all()))
 
-    def renewed(self) -> Growing:
-        """The smallest decomposition that can be found now; records change their meaning."""
-        found = decompose(self.rows, self.kind, self.method, seed=self.seed, effort=self.effort)
+    def from_scratch(self) -> GrowingMatrix:
+        """Decompose the matrix from scratch; records change their meaning."""
+        decomposed = decompose(
+            self.rows, self.kind, self.method, seed=self.seed, effort=self.effort
+        )
         return replace(
-            self, decomposition=found, searched=found.size, generation=self.generation + 1
+            self, decomposition=decomposed, searched=decomposed.size, generation=self.generation + 1
         )
 
-    def _with_rows(self, new: Bools) -> Growing:
+    def _with_rows(self, new: Bools) -> GrowingMatrix:
         matrix = np.concatenate([self.rows, new])
         old = self.decomposition
         if not isinstance(old, Covering):
-            return self._solved_again(self.queries, matrix)
+            return self._decomposed_again(self.queries, matrix)
         reducer, rebuilder = [*old.reducer], old.rebuilder
         for row in new:
-            parts, rest = _compose(row, rebuilder, overlapping=old.idempotent)
-            if rest.any():
-                rebuilder = np.concatenate([rebuilder, rest[None]])
+            parts, left_over = _compose(row, rebuilder, overlapping=old.idempotent)
+            if left_over.any():
+                rebuilder = np.concatenate([rebuilder, left_over[None]])
                 parts = np.append(parts, True)
             reducer.append(parts)
         members = np.zeros((len(matrix), len(rebuilder)), dtype=bool)
-        for place, parts in enumerate(reducer):
-            members[place, : len(parts)] = parts
-        found = replace(old, fragments=matrix, reducer=members, rebuilder=rebuilder)
-        return self._with(found, self.queries, self.generation)
+        for index, parts in enumerate(reducer):
+            members[index, : len(parts)] = parts
+        decomposed = replace(old, fragments=matrix, reducer=members, rebuilder=rebuilder)
+        return self._with(decomposed, self.queries, self.generation)
 
-    def _solved_again(self, queries: tuple[str, ...], matrix: Bools) -> Growing:
-        """Linear ones are quick to decompose anew; records that can stay do."""
+    def _decomposed_again(self, queries: tuple[str, ...], matrix: Bools) -> GrowingMatrix:
+        """Decompose a linear matrix from scratch, keeping the records where possible."""
         old = self.decomposition
         if not isinstance(old, Exact):
-            grown = decompose(matrix, self.kind, self.method, seed=self.seed)
-            stays = False
+            changed = decompose(matrix, self.kind, self.method, seed=self.seed)
+            mergeable = False
         else:
-            names = [self.queries[place] for place in old.basis]
-            here = {name: place for place, name in enumerate(queries)}
-            prefer = np.array([here[name] for name in names if name in here], dtype=np.int64)
-            grown = exact(matrix, prefer)
-            # One more record would have to be told apart in what was reduced before, too.
-            stays = [queries[place] for place in grown.basis] == names
+            names = [self.queries[index] for index in old.basis]
+            new_index = {name: index for index, name in enumerate(queries)}
+            prefer = np.array(
+                [new_index[name] for name in names if name in new_index], dtype=np.int64
+            )
+            changed = exact(matrix, prefer)
+            # With one more record, what was reduced before cannot be merged any more.
+            mergeable = [queries[index] for index in changed.basis] == names
         return replace(
             self,
             queries=queries,
-            decomposition=grown,
-            searched=grown.size,
-            generation=self.generation + (not stays),
+            decomposition=changed,
+            searched=changed.size,
+            generation=self.generation + (not mergeable),
         )
 
-    def _with(self, found: Covering, queries: tuple[str, ...], generation: int) -> Growing:
-        grown = replace(self, queries=queries, decomposition=found, generation=generation)
+    def _with(
+        self, decomposed: Covering, queries: tuple[str, ...], generation: int
+    ) -> GrowingMatrix:
+        changed = replace(self, queries=queries, decomposition=decomposed, generation=generation)
         enough = min(len(queries), _SLACK * self.searched + 4)
-        return grown if found.size <= enough else grown.renewed()
+        return changed if decomposed.size <= enough else changed.from_scratch()
 
 
-def _union(rows: Bools) -> Bools:
-    return rows[_first(rows)]
+def _distinct_rows(rows: Bools) -> Bools:
+    return rows[_first_occurrences(rows)]
 
 
-def _first(rows: Bools) -> Ints:
-    """The first of equal rows; all-zero rows as well, since a node may ask for their place."""
+def _first_occurrences(rows: Bools) -> Ints:
+    """The indices of the first of equal rows; all-zero rows count, since nodes look them up."""
     seen: dict[bytes, int] = {}
-    for place, key in enumerate(row_keys(rows)):
-        seen.setdefault(key, place)
+    for index, key in enumerate(row_keys(rows)):
+        seen.setdefault(key, index)
     return np.array(list(seen.values()), dtype=np.int64)
 
 
 def _compose(target: Bools, sets: Bools, *, overlapping: bool) -> tuple[Bools, Bools]:
-    """Sets inside a target, the largest first, and what they leave of it."""
+    """Choose sets inside a target, the largest first; return the choice and what is left over."""
     chosen = np.zeros(len(sets), dtype=bool)
-    rest = target.copy()
+    left_over = target.copy()
     fits = np.flatnonzero(~(sets & ~target).any(axis=1))
     sizes = sets[fits].sum(axis=1)
-    for one in fits[np.argsort(-sizes, kind="stable")]:
-        useful = sets[one] & rest
-        if useful.any() and (overlapping or (useful == sets[one]).all()):
-            chosen[one] = True
-            rest &= ~sets[one]
-    return chosen, rest
+    for number in fits[np.argsort(-sizes, kind="stable")]:
+        useful = sets[number] & left_over
+        if useful.any() and (overlapping or (useful == sets[number]).all()):
+            chosen[number] = True
+            left_over &= ~sets[number]
+    return chosen, left_over

@@ -7,10 +7,10 @@ import numpy as np
 from gingham.core.arrays import Bools, Ints
 from gingham.core.errors import FragmentError
 
-# How often a random row or column may turn out to be one that is there already.
+# The attempts, per row or column, to draw one that is not in the matrix yet.
 _PATIENCE = 50
-# With hidden bases: a sparse fragment satisfies at most this many of them, a query is a union of so
-# many.
+# With hidden bases: the most bases that a sparse fragment satisfies, and the fewest and most
+# bases that a query is a union of.
 _SPARSE = 4
 _UNIONS = (2, 4)
 
@@ -24,7 +24,7 @@ def generate(
     seed: int = 0,
     unions: tuple[int, int] | None = None,
 ) -> Bools:
-    """A fragment matrix that `planted_size` records can answer.
+    """Generate a random fragment matrix whose queries `planted_size` records can answer.
 
     Base queries overlap at random, each fragment being a random set of them; for kinds other than
     idempotent some base queries have a fragment of their own and overlap with nothing. The other
@@ -52,7 +52,7 @@ def generate(
 
 
 def planted_size(queries: int, gain: float) -> int:
-    """How many records suffice for a generated matrix, fragments permitting.
+    """The number of records that suffice for a generated matrix.
 
     >>> planted_size(100, 0.3)
     70
@@ -84,7 +84,7 @@ def _check(queries: int, fragments: int, gain: float, kind: str, hidden: str) ->
 def _apart(
     size: int, queries: int, fragments: int, rng: np.random.Generator, *, hidden: bool
 ) -> int:
-    """How many of the base queries overlap with no other."""
+    """Draw how many of the base queries overlap with no other."""
 
     def possible(apart: int) -> bool:
         overlapping = size - apart
@@ -102,7 +102,7 @@ def _apart(
 def _bases(
     fragments: int, overlapping: int, apart: int, hidden: str, rng: np.random.Generator
 ) -> Bools:
-    """Which fragment satisfies which base query: fragments x bases, all rows different."""
+    """Draw which fragments satisfy which base queries: fragments x bases, all rows different."""
     bases = np.zeros((fragments, overlapping + apart), dtype=bool)
     bases[np.arange(apart), overlapping + np.arange(apart)] = True
     seen: set[bytes] = set()
@@ -131,7 +131,7 @@ def _unions(
     apart: int | None,
     rng: np.random.Generator,
 ) -> Bools:
-    """A column for each chosen set of bases and for random ones, different as far as possible."""
+    """A column for each chosen union of bases, then random unions, different where possible."""
     size = bases.shape[1]
     columns = [bases[:, sorted(union)].any(axis=1) for union in chosen]
     seen = {column.tobytes() for column in columns}
@@ -155,10 +155,10 @@ def _overlapping(size: int, lengths: tuple[int, int], rng: np.random.Generator) 
 
 
 def _disjoint(size: int, apart: int, lengths: tuple[int, int], rng: np.random.Generator) -> Ints:
-    """Some of the bases that stand apart, and at most one of the others."""
+    """Draw some of the bases that overlap with no other, and at most one of the others."""
     overlapping = size - apart
-    one = int(rng.integers(0, overlapping + 1))
-    first = [one] if one < overlapping else []
+    base = int(rng.integers(0, overlapping + 1))
+    first = [base] if base < overlapping else []
     low, high = max(1, lengths[0] - len(first)), max(1, lengths[1] - len(first))
     count = int(rng.integers(min(low, apart), min(high, apart) + 1))
     return np.array([*first, *(overlapping + rng.choice(apart, count, replace=False))], dtype=int)

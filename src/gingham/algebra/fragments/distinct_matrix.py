@@ -1,4 +1,4 @@
-"""Fragments that satisfy the same queries are one, and so are queries with the same fragments."""
+"""Reduce a fragment matrix to its distinct rows and columns, and expand results again."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from gingham.core.arrays import Array, Bools, Ints
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Condensed:
-    """The distinct rows and columns of a matrix that are not all zero, and where they stand."""
+    """The distinct rows and columns of a matrix that are not all zero, with the way back."""
 
     matrix: Bools
-    rows: Ints  # where each row was first
+    rows: Ints  # the index of each row's first occurrence
     columns: Ints
-    row_of: Ints  # for each row there was: the row here, or -1 if it was all zero
+    row_of: Ints  # for each original row its distinct row, or -1 if it is all zero
     column_of: Ints
 
     def expand_rows(self, rows: Array) -> Array:
-        """A row for each row that there was."""
+        """Repeat rows of a result for each original row; all-zero rows stay zero."""
         return _expand(rows, self.row_of)
 
     def expand_columns(self, columns: Array) -> Array:
-        """A column for each column that there was."""
+        """Repeat columns of a result for each original column; all-zero columns stay zero."""
         return _expand(columns.T, self.column_of).T
 
 
 def condense(matrix: Bools) -> Condensed:
-    """Keep one of each.
+    """Keep one of equal rows, then one of equal columns, and drop all-zero ones.
 
     >>> condense(np.array([[1, 0, 1], [0, 0, 0], [1, 0, 1]], dtype=bool)).matrix.tolist()
     [[True]]
@@ -40,7 +40,7 @@ def condense(matrix: Bools) -> Condensed:
 
 
 def row_keys(rows: Bools) -> list[bytes]:
-    """Equal bytes for equal rows."""
+    """Pack each row into bytes, so that equal rows can be found in a dictionary."""
     packed = np.ascontiguousarray(np.packbits(rows, axis=1))
     if not packed.size:
         return [b""] * len(rows)
@@ -48,18 +48,18 @@ def row_keys(rows: Bools) -> list[bytes]:
 
 
 def _distinct(rows: Bools) -> tuple[Ints, Ints]:
-    """Where each distinct row was first, and for each row which of these it is."""
+    """The first index of each distinct row, and for each row the number of its distinct row."""
     numbers: dict[bytes, int] = {bytes(-(-rows.shape[1] // 8)): -1}
     number_of = np.array(
         [-1, *(numbers.setdefault(key, len(numbers) - 1) for key in row_keys(rows))]
     )
-    # A row is the first of its kind where no number was as large before.
+    # Numbers are given in order, so a row is new where its number exceeds all before it.
     largest = np.maximum.accumulate(number_of)
     return np.flatnonzero(largest[1:] > largest[:-1]), number_of[1:]
 
 
-def _expand(rows: Array, number: Ints) -> Array:
-    expanded = np.zeros((len(number), rows.shape[1]), dtype=rows.dtype)
-    present = number >= 0
-    expanded[present] = rows[number[present]]
+def _expand(rows: Array, row_of: Ints) -> Array:
+    expanded = np.zeros((len(row_of), rows.shape[1]), dtype=rows.dtype)
+    present = row_of >= 0
+    expanded[present] = rows[row_of[present]]
     return expanded
