@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
+from typing import NamedTuple
 
 import numpy as np
 
@@ -54,10 +55,10 @@ def independent(matrix: Bools, prefer: Ints) -> Basis:
             coefficients[:, order] = lifted
             return Basis(reduced.rows, columns, coefficients, integral=True)
         basis = _fractions(matrix, reduced.rows, columns)
-        agreed, proved = _checked_by_primes(matrix, basis)
-        if agreed and proved:
+        check = _checked_by_primes(matrix, basis)
+        if check.proved:
             return basis
-        if agreed:
+        if check.agreed:
             notice = f"rank {len(columns)}: {_MOST_CHECKS} primes agree, which is no proof"
             return replace(basis, notices=(*basis.notices, notice))
     raise AssertionError("some prime divides none of the minors")
@@ -129,11 +130,18 @@ def _least_squares(matrix: Bools, columns: Ints) -> Floats:
     return linalg.solve_triangular(triangular, orthogonal.T @ matrix, check_finite=False)
 
 
-def _checked_by_primes(matrix: Bools, basis: Basis) -> tuple[bool, bool]:
-    """Whether the basis reproduces the matrix modulo all primes tried, and if that is a proof."""
+class _Check(NamedTuple):
+    """Whether a basis reproduces its matrix modulo all primes tried, and whether that proves it."""
+
+    agreed: bool
+    proved: bool
+
+
+def _checked_by_primes(matrix: Bools, basis: Basis) -> _Check:
+    """Check modulo primes that the columns of a basis suffice."""
     rank = len(basis.columns)
     if basis.integral or rank == min(matrix.shape):
-        return True, True
+        return _Check(agreed=True, proved=True)
     # A minor of order n of zeros and ones is at most (n + 1)^((n + 1) / 2) / 2^n (Hadamard).
     order = rank + 1
     needed = (order + 1) / 2 * math.log2(order + 1) - order
@@ -143,8 +151,8 @@ def _checked_by_primes(matrix: Bools, basis: Basis) -> tuple[bool, bool]:
         if len(coefficients) < rank:
             continue
         if (modular.product(matrix[:, basis.columns], coefficients, prime) != matrix).any():
-            return False, False
+            return _Check(agreed=False, proved=False)
         bits += math.log2(prime)
         if bits > needed:
-            return True, True
-    return True, False
+            return _Check(agreed=True, proved=True)
+    return _Check(agreed=True, proved=False)

@@ -150,10 +150,7 @@ def _may_gain(problem: Problem) -> Bools:
             ours, theirs = own_members, members[other]
             if usual[other] <= no_gain:
                 common = math.gcd(int(groups.slides[group]), int(groups.slides[other]))
-                ours, theirs = (
-                    _single_residue(sets, ours, common),
-                    _single_residue(sets, theirs, common),
-                )
+                ours, theirs = (_single_residue(sets, side, common) for side in (ours, theirs))
             pair_count += len(ours) * len(theirs)
             if pair_count > _MOST_PAIRS:
                 return all_sets
@@ -162,10 +159,8 @@ def _may_gain(problem: Problem) -> Bools:
 
     gaining = np.zeros(len(sets), dtype=bool)
     for group, other, ours, theirs in pairs:
-        overlaps = (
-            pair_overlaps(_slides_and_residues(sets, ours), _slides_and_residues(sets, theirs))
-            * sets.ticks
-        )
+        residues, other_residues = (_slides_and_residues(sets, side) for side in (ours, theirs))
+        overlaps = pair_overlaps(residues, other_residues) * sets.ticks
         together = edges[group] + edges[other] - overlaps
         factors = sets.factors[ours, None] + sets.factors[theirs]
         apart = cost.tree(np.full(len(ours), edges[group]), sets.factors[ours], rate)[:, None]
@@ -187,15 +182,15 @@ def _least_together(
     The first bound is for sets whose residues differ modulo the common divisor of the slides, the
     second for any sets.
     """
-    slide, own = groups.slides[group], groups.residues[group]
+    slide, residues = groups.slides[group], groups.residues[group]
     once = np.gcd(groups.slides, slide) / groups.slides / slide * ticks
     same = groups.slides == slide
-    most = groups.residues * own
+    most = groups.residues * residues
     # Different sets with the same slide have at most one residue in common.
     of_same = np.minimum(most - 1, 1)
     usual, any_ = (
         edges + edges[group] - np.minimum(np.where(same, of_same, pairs) * once, densest)
-        for pairs in (np.minimum(groups.residues, own), most)
+        for pairs in (np.minimum(groups.residues, residues), most)
         for densest in (np.minimum(edges, edges[group]),)
     )
     return usual, any_

@@ -42,10 +42,10 @@ def weave(
     until = max(started + budget, time.monotonic())
     trees, notices = trees_of(problem, partition, until), partition.notices
     if _one_tree_may_cost_less(problem, trees):
-        one = trees_of(problem, one_tree(problem), until)
-        if one[0].cost < sum(tree.cost for tree in trees):
+        single = trees_of(problem, one_tree(problem), until)
+        if single[0].cost < sum(tree.cost for tree in trees):
             # Each merge has to pay for itself, so merging may stop though merging all would pay.
-            trees, notices = one, (*notices, "one tree: it costs less than where merges ended")
+            trees, notices = single, (*notices, "one tree: it costs less than where merges ended")
     return WovenPlan(trees, rate, "scalable", notices, partition.operations, model)
 
 

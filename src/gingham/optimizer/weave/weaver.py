@@ -25,7 +25,7 @@ from gingham.optimizer.weave.tree_cost import Cost
 # Gains below this part of an empty tree's cost are rounding errors.
 NO_GAIN = 1e-10
 _SINGLE_PRECISION = 4096  # with more trees than this, bounds are 32-bit numbers
-_SMALL = 256  # slots that are too partners to be worth compacting
+_SMALL = 256  # slots that are too few to be worth compacting
 _FULL = 0.75  # part of the slots that must hold a tree, or they are compacted
 _PARTNERS = 64  # that a tree keeps
 _MEASURED_AT_ONCE = 4  # partners
@@ -168,15 +168,15 @@ class Weaver:
 
     def _compact(self) -> None:
         """Drop empty slots, so that arrays hold live trees only."""
-        kept = np.flatnonzero(self._ages >= 0)
-        self._bounds = _square(self._bounds, kept)
-        self._trees, self._ages = self._trees[kept], self._ages[kept]
-        self._edges, self._factors = self._edges[kept], self._factors[kept]
-        self._costs = self._costs[kept]
+        live_slots = np.flatnonzero(self._ages >= 0)
+        self._bounds = _square(self._bounds, live_slots)
+        self._trees, self._ages = self._trees[live_slots], self._ages[live_slots]
+        self._edges, self._factors = self._edges[live_slots], self._factors[live_slots]
+        self._costs = self._costs[live_slots]
         for slot, x in enumerate(self._trees.tolist()):
             self._slot[x] = slot
         if self._anchors is not None:
-            self._anchors.keep(kept)
+            self._anchors.keep(live_slots)
 
     def _woven(self, *, finished: bool) -> Woven:
         """The trees as they are now."""
@@ -231,9 +231,9 @@ class Weaver:
         slots = _largest(all_gains, _PARTNERS + 1)
         gains = rounded(all_gains[slots], self._empty)
         others = float(gains[0]) if len(slots) > _PARTNERS else -np.inf
-        kept = gains > NO_GAIN
-        kept[: max(0, len(slots) - _PARTNERS)] = False
-        slots, gains = slots[kept], gains[kept]
+        listed = gains > NO_GAIN
+        listed[: max(0, len(slots) - _PARTNERS)] = False
+        slots, gains = slots[listed], gains[listed]
         losses = -gains
         order = np.lexsort((slots, losses))  # as pairs are ordered
         slots = slots[order]

@@ -149,11 +149,11 @@ class _Draft:
             of_trees = [tree.classes for tree in self._trees]
             self._measure, encoded = _measured(self._trees, [*of_trees, classes])
             self._encoded = list(encoded[:-1])
-        own = EdgeRate(
+        own_rate = EdgeRate(
             len(classes) / classes[0][0] * self._ticks, operations=1, how="slides of one window"
         )
         common = self._sums(classes)
-        self._trees.append(WovenTree((window,), own, factor, self._price(own, factor)))
+        self._trees.append(WovenTree((window,), own_rate, factor, self._price(own_rate, factor)))
         self._encoded.append(self._measure.encode(classes))
         self._add_classes(classes, len(self._trees) - 1)
         self._merge_while_better(len(self._trees) - 1, common)
@@ -311,9 +311,10 @@ class _Draft:
         self._owners = np.append(self._owners, np.full(len(slides), tree_number))
 
     def _remove_classes(self, tree_number: int) -> None:
-        kept = self._owners != tree_number
-        self._slides, self._residues = self._slides[kept], self._residues[kept]
-        self._owners = self._owners[kept]
+        """Remove the residue classes of a tree from the arrays."""
+        others = self._owners != tree_number
+        self._slides, self._residues = self._slides[others], self._residues[others]
+        self._owners = self._owners[others]
 
     def _drop(self, tree_number: int) -> None:
         """Delete a tree; the numbers of later trees shift."""

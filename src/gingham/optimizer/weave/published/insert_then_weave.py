@@ -22,23 +22,27 @@ def insert_then_weave(problem: Problem) -> Partition:
     operations = 0
     sets, set_rates = problem.sets.of_window.tolist(), problem.sets.rates
     for i, factor in enumerate(problem.windows.factors.tolist()):
-        window, own, n = problem.encoded[sets[i]], float(set_rates[sets[i]]), len(encoded)
+        window, own_rate, n = problem.encoded[sets[i]], float(set_rates[sets[i]]), len(encoded)
         operations += n
         tree = n
         # Out of time, each of the other windows gets a tree of its own.
         if n and not problem.out_of_time:
-            common = np.minimum(measure.overlaps(window, encoded)[0], np.minimum(edges[:n], own))
-            together = cost.tree(edges[:n] + own - common, factors[:n] + factor, rate)
-            gains = cost.tree(edges[:n], factors[:n], rate) + problem.price(own, factor) - together
+            common = np.minimum(
+                measure.overlaps(window, encoded)[0], np.minimum(edges[:n], own_rate)
+            )
+            together = cost.tree(edges[:n] + own_rate - common, factors[:n] + factor, rate)
+            gains = (
+                cost.tree(edges[:n], factors[:n], rate) + problem.price(own_rate, factor) - together
+            )
             best = int(np.argmax(gains))
             if gains[best] > 0:
                 tree = best
                 encoded[tree] = measure.union((encoded[tree], window))
-                edges[tree] += own - common[tree]
+                edges[tree] += own_rate - common[tree]
                 factors[tree] += factor
         if tree == n:
             encoded.append(window)
-            edges[n], factors[n] = own, factor
+            edges[n], factors[n] = own_rate, factor
         tree_of_window[i] = tree
     n = len(encoded)
     weaver = Weaver.of_trees(edges[:n], factors[:n], encoded, cost, rate, measure)

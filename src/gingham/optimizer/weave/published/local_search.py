@@ -77,7 +77,7 @@ class _Forest:
         home, edge_set = int(self.tree_of_window[window]), self._sets[window]
         factor = float(problem.windows.factors[window])
         encoded = problem.encoded[edge_set]
-        own = measure.rate(encoded)
+        own_rate = measure.rate(encoded)
 
         before = self._price(home)
         self._count(home, edge_set, -1)
@@ -91,10 +91,10 @@ class _Forest:
         self.compared += len(trees)
         common = measure.overlaps(encoded, [self._encoded[tree] for tree in trees])[0]
         edges, factors = self._edges[trees], self._factors[trees]
-        with_it = problem.cost.tree(edges + own - common, factors + factor, problem.rate)
+        with_it = problem.cost.tree(edges + own_rate - common, factors + factor, problem.rate)
         joining = with_it - problem.cost.tree(edges, factors, problem.rate)
         best = int(np.argmin(joining)) if trees else -1
-        alone = problem.price(own, factor)
+        alone = problem.price(own_rate, factor)
         target, price = home, leaving
         if trees and joining[best] < min(price, alone) - 1e-12 * before:
             target, price = trees[best], float(joining[best])
