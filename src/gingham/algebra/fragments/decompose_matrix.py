@@ -7,7 +7,7 @@ import numpy as np
 from gingham.algebra.fragments.decomposition import Covering, Decomposition
 from gingham.algebra.fragments.disjoint_parts import disjoint_parts
 from gingham.algebra.fragments.distinct_matrix import Condensed, condense
-from gingham.algebra.fragments.exact import exact
+from gingham.algebra.fragments.exact_decomposition import exact
 from gingham.algebra.fragments.set_basis import set_basis
 from gingham.core.arrays import Array, Bools
 from gingham.core.errors import FragmentError

@@ -15,7 +15,7 @@ import numpy as np
 from gingham.algebra.fragments.decompose_matrix import EFFORT, as_bits
 from gingham.algebra.fragments.decomposition import Covering, Decomposition
 from gingham.algebra.fragments.distinct_matrix import row_keys
-from gingham.algebra.fragments.exact import Exact, exact
+from gingham.algebra.fragments.exact_decomposition import Exact, exact
 from gingham.algebra.fragments.published.decompose_by_name import decompose
 from gingham.core.arrays import Array, Bools, Ints
 from gingham.core.errors import FragmentError
