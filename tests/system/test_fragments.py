@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from gingham import BatchProgress, Loom
+from gingham import BatchProgress, GinghamError, Loom
 from gingham.core.errors import FragmentError
 from gingham.optimizer.cost import Cost
 from tests.replay import random_trades, replayed, write_batches
@@ -154,6 +154,16 @@ def test_a_sum_that_overflows_in_one_shard_is_no_smaller_sum(spark: SparkSession
 def test_a_wish_that_is_none_is_refused(packets: Loom):
     with pytest.raises(FragmentError, match="send_records='yes'"):
         packets.run(send_records="yes")  # pyright: ignore[reportArgumentType]
+
+
+def test_the_old_name_of_both_options_is_refused_with_the_new_one(packets: Loom, tmp_path: Path):
+    with pytest.raises(GinghamError, match="send_records=True"):
+        packets.run(fragments=True)
+    with pytest.raises(GinghamError, match="fold_cells=True"):
+        packets.start(checkpoint=str(tmp_path / "c"), sink="memory", fragments=True)
+    with pytest.raises(TypeError, match="fragment"):
+        packets.run(fragment=True)
+    assert not (tmp_path / "c").exists()
 
 
 Rows = list[dict[str, object]]

@@ -11,6 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from gingham import (
+    BatchProgress,
     CatalogError,
     CheckpointError,
     Estimator,
@@ -97,6 +98,29 @@ def test_a_stream_estimates_what_the_batch_run_estimates(
         found = _rows(running.arrow(name))
         assert len(found) >= 2
         assert found == _expected(spark, batches, name)
+
+
+def test_running_estimates_show_their_progress_and_end_in_time(
+    spark: SparkSession, tmp_path: Path, batches
+):
+    done: list[BatchProgress] = []
+    sketches = _streaming(spark, tmp_path)
+    running = sketches.start(checkpoint=str(tmp_path / "state"), sink="memory")
+    running.listen(done.append)
+    assert not running.await_termination(timeout=0.01)
+    running.process_all_available()
+    running.stop()
+    progress = running.progress()
+    assert set(progress) == {"trades", "quotes"}
+    for stream, of in progress.items():
+        assert of.batches == len(batches[stream])
+        assert of.rows + of.timeless == sum(batch.num_rows for batch in batches[stream])
+        assert of.last is not None
+        assert of.last.queries == len(QUERIES)
+    for name in QUERIES:
+        assert progress["trades"].queries[name].windows == running.arrow(name).num_rows
+    assert done
+    assert {batch.stream for batch in done} <= {"trades", "quotes"}
 
 
 class _DiedError(Exception):

@@ -182,6 +182,37 @@ def test_a_function_that_raises_is_left_out(stream: Stream, spark: SparkSession)
     assert "ZeroDivisionError" in (running.progress()["trades"].queries["bad"].error or "")
 
 
+def test_answers_that_wait_outlive_the_failure_of_their_query(stream: Stream, spark: SparkSession):
+    def reciprocal(vol: int) -> float:
+        return 1 / vol
+
+    spark.udf.register("reciprocal", reciprocal, "double")
+    got: list[tuple[str, int]] = []
+    broken = True
+
+    def sink(name: str, rows: DataFrame, _number: int) -> None:
+        if broken:
+            raise OSError("disk full")
+        got.extend((name, row["n"]) for row in rows.collect())
+
+    def heal(batch: gingham.BatchProgress) -> None:
+        nonlocal broken
+        broken = batch.number < 2
+
+    # bad  [0 ---- 10) waits for its sink; then vol = 0 makes the query raise, and the sink heals.
+    stream.write(batch(1, 2), batch(16), batch(30, vol=0), batch(50))
+    loom = stream.loom(
+        bad="""SELECT count(*) AS n FROM trades WHERE reciprocal(vol) < 9
+            GROUP BY window(ts, '10 seconds')"""
+    )
+    running = loom.start(checkpoint=str(stream.folder / "c"), sink=sink, settings=IMPATIENT)
+    running.listen(heal)
+    running.process_all_available()
+    running.stop()
+    assert "bad" in running.failed()
+    assert got[:1] == [("bad", 2)]
+
+
 def test_a_listener_may_ask_for_the_progress(stream: Stream):
     stream.write(batch(1, 2), batch(16))
     loom = stream.loom(count=COUNT)

@@ -45,7 +45,7 @@ class ExecutorShards:
         self._books[folder] = book
 
     def shards(self, forest: Forest, on_driver: pa.Table, fresh: str | None) -> DataFrame | None:
-        """Read all shards, in the cells and columns of a forest; those of the folder `fresh` are new.
+        """Read all shards in the cells and columns of a forest; those of folder `fresh` are new.
 
         `on_driver` are shards of these grids that are still there, from before the grids moved.
         """
@@ -65,7 +65,7 @@ class ExecutorShards:
     def compact(
         self, number: int, forest: Forest, on_driver: pa.Table, floors: Mapping[int, int]
     ) -> str:
-        """Merge all shards that are still needed into one new folder; the others are not deleted."""
+        """Merge all shards that are still needed into one new folder; delete nothing yet."""
         needed = " OR ".join(
             f"({in_grids(names.CELL, [grid])} AND {names.INSTANT} >= {floors[grid.number]}L)"
             for grid in forest.grids

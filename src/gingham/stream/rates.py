@@ -26,7 +26,7 @@ class Rates:
             self._last.append((rows, latest))
 
     def changed(self) -> Load | None:
-        """Give the load of the last batches if it differs too much from what trees were woven for."""
+        """Give the load of the last batches if trees were woven for too different a one."""
         if len(self._last) < (self._last.maxlen or 0):
             return None
         rows = sum(count for count, _ in self._last) - self._last[0][0]
