@@ -28,7 +28,7 @@ def read_sealed(files: Files, name: str) -> bytes:
     content = files.read(name)
     head, payload = content[: len(_MAGIC) + 9], content[len(_MAGIC) + 9 :]
     if not head.startswith(_MAGIC):
-        raise _damaged(files, name, _origin(content))
+        raise _foreign(files, name, content)
     if head[len(_MAGIC) :] != b"%08x\n" % zlib.crc32(payload):
         raise _damaged(files, name, "its checksum does not fit: it is damaged or cut short")
     return payload
@@ -60,15 +60,17 @@ def read_table(files: Files, name: str) -> tuple[pa.Table, dict[str, Any]]:
     return table.replace_schema_metadata(None), about
 
 
-def _origin(content: bytes) -> str:
-    """Say where a file comes from that does not start as ours do."""
+def _foreign(files: Files, name: str, content: bytes) -> CheckpointError:
+    """The error of a file that does not start as files of this version do."""
     version = content.removeprefix(_NAME).partition(b"\n")[0]
-    if content.startswith(_NAME) and version.isdigit():
-        return (
-            f"its format is {int(version)} and this version of Gingham reads {VERSION}: it was not "
-            "written by Gingham, or by another version of it"
-        )
-    return "it was not written by Gingham, or by another version of it"
+    if not content.startswith(_NAME) or not version.isdigit():
+        return _damaged(files, name, "it was not written by Gingham, or by another version of it")
+    return CheckpointError(
+        f"{files.root}/{name} cannot be read",
+        f"it was written by another version of Gingham, in format {int(version)}; "
+        f"this one reads format {VERSION}",
+        "the version that wrote it, or a new folder to start afresh",
+    )
 
 
 def _damaged(files: Files, name: str, why: str) -> CheckpointError:
