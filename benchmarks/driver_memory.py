@@ -40,12 +40,12 @@ def footprint(rows: int) -> Footprint:
 
 def _run(rows: int, folder: Path) -> Footprint:
     import gingham
-    from gingham.spark.session import session
+    from gingham.spark.spark_session import active_or_new_session
 
     os.environ["PYSPARK_SUBMIT_ARGS"] = (
         f"--conf spark.driver.maxResultSize={MOST_SENT} pyspark-shell"
     )
-    spark = session()
+    spark = active_or_new_session()
     stream = spark.range(rows).selectExpr(
         "timestamp_millis(id) AS ts", f"pmod(hash(id), {KEYS}) AS key", "id % 1000 AS amount"
     )

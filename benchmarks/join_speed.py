@@ -25,7 +25,7 @@ from gingham.estimates.algebra import Join
 from gingham.estimates.estimator import Estimator
 from gingham.estimates.planning.sketch_plan import SketchPlan
 from gingham.loom import Loom
-from gingham.spark.session import planned_once
+from gingham.spark.spark_session import without_adaptive_planning
 
 BUDGET = 20_000
 FILES = 4  # of each relation, so that every core has some
@@ -123,7 +123,7 @@ def bare_group_by(spark: SparkSession, plan: SketchPlan, frames: Mapping[str, Da
     parts = [
         frames[one.relation].groupBy(*one.attributes).count().select("count") for one in plan.passes
     ]
-    with planned_once(spark):
+    with without_adaptive_planning(spark):
         reduce(DataFrame.unionAll, parts).write.format("noop").mode("overwrite").save()
 
 

@@ -27,8 +27,8 @@ from gingham.session.sources import Sources
 from gingham.sinks.named import sink_for
 from gingham.sinks.sink import Sink, SinkFunction
 from gingham.spark.answers import Answers
-from gingham.spark.run import MOST_SHARDS_ON_DRIVER
-from gingham.spark.session import session
+from gingham.spark.shared_run import MOST_SHARDS_ON_DRIVER
+from gingham.spark.spark_session import active_or_new_session
 from gingham.stream.clock import timing_of
 from gingham.stream.exact import ExactWork
 from gingham.stream.planner import Job
@@ -41,7 +41,7 @@ class Loom:
     """Weaves many windowed aggregate queries over a stream into one Spark pipeline."""
 
     def __init__(self, spark: SparkSession | None = None, *, cost: Cost | None = None) -> None:
-        self.spark = spark or session()
+        self.spark = spark or active_or_new_session()
         self._cost = cost or Cost()
         self._sources = Sources(self.spark)
         self._batch = BatchSession(self.spark, self._sources, self._cost)

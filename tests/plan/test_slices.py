@@ -10,8 +10,8 @@ from pyspark.sql import SparkSession
 from gingham.algebra.edges import edges_between, normalized
 from gingham.core import names
 from gingham.plan.slices import Horizon, Slices, horizon, periodic
-from gingham.spark.draft import Draft
-from gingham.spark.shards import number_slices
+from gingham.spark.rows_to_shards import slice_number
+from gingham.spark.select_chain import SelectChain
 
 _DAY = 86_400_000_000
 
@@ -60,8 +60,8 @@ def _assert_numbered(
     instants: list[int],
 ) -> None:
     df = spark.createDataFrame(pa.table({names.TIME: pa.array(instants, pa.int64())}))
-    draft, number = number_slices(Draft(df), slices, names.SLICE)
-    table = draft.select(names.TIME, number).made().toArrow()
+    chain, number = slice_number(SelectChain(df), slices, names.SLICE)
+    table = chain.select(names.TIME, number).to_dataframe().toArrow()
     found = slices.starts(table[names.SLICE].to_numpy())
     for instant, start in zip(table[names.TIME].to_pylist(), found.tolist(), strict=True):
         assert start <= instant

@@ -13,7 +13,7 @@ from gingham.optimizer.cost import Cost
 from gingham.plan.forest import Forest
 from gingham.session.batch import BatchSession
 from gingham.session.choose_records import OccupiedCells
-from gingham.spark.send_records import met
+from gingham.spark.rows_to_records import occupied_cells
 from tests.oracle.compare import assert_same
 from tests.strategies.cases import Case, cases, register_functions
 from tests.strategies.queries import STREAM, TIME
@@ -43,7 +43,7 @@ def test_fragments_that_were_not_met_are_sent_as_they_are(
     most = data.draw(st.sampled_from([1_000_000, 0]), label="most on the driver")
 
     def overlooked(enriched: DataFrame, forest: Forest, folds: Mapping[int, Ints]) -> Ints:
-        cells = met(enriched, forest, folds)
+        cells = occupied_cells(enriched, forest, folds)
         return cells[np.random.default_rng(seed).random(len(cells)) < 0.5]
 
     _check(spark, case, most, of, overlooked)
@@ -54,7 +54,7 @@ def _check(
     case: Case,
     most: int = 1_000_000,
     trees: dict[str, int] | None = None,
-    occupied: OccupiedCells = met,
+    occupied: OccupiedCells = occupied_cells,
 ) -> None:
     register_functions(spark)
     loom = Loom(spark).stream(STREAM, case.dataframe(spark), time=TIME)

@@ -10,7 +10,7 @@ from gingham.checkpoint.files import Files
 from gingham.checkpoint.registry import Registry
 from gingham.checkpoint.seal import read_json, write_json
 from gingham.core.errors import CheckpointError
-from gingham.spark.types import column_types
+from gingham.spark.expression_types import column_types
 
 _ABOUT = "gingham.json"
 

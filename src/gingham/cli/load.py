@@ -11,7 +11,7 @@ from gingham.cli.outline import Problems
 from gingham.cli.workload import Source, StreamSource, TableSource, Workload
 from gingham.core.errors import GinghamError, WorkloadError
 from gingham.loom import Loom
-from gingham.spark.failures import SPARK_ERRORS, spark_says
+from gingham.spark.spark_errors import SPARK_ERRORS, spark_message
 
 # Not all that goes wrong in a job reaches Python as an error of PySpark's.
 Reader = TypeVar("Reader", DataFrameReader, DataStreamReader)
@@ -84,7 +84,7 @@ def _with_options(reader: Reader, source: Source) -> Reader:
 def _unreadable(source: Source, error: Exception) -> GinghamError:
     return WorkloadError(
         f"{source.name!r} cannot be read as {source.format} from {source.path}",
-        spark_says(error),
+        spark_message(error),
         "a path, relative to the workload file, where such files are",
     )
 

@@ -22,7 +22,7 @@ from gingham.cli.workload import Sink, Workload, read
 from gingham.core.errors import AnswerError
 from gingham.loom import Loom
 from gingham.spark.answers import Answers
-from gingham.spark.failures import spark_says
+from gingham.spark.spark_errors import spark_message
 
 # More tables than this nobody reads; all answers are in the files of --output.
 MOST_TABLES = 8
@@ -63,7 +63,7 @@ def run(
             answers.release()
     except SPARK_ERRORS as error:
         raise AnswerError(
-            "Spark stopped", spark_says(error), "data that the queries and schemas suit"
+            "Spark stopped", spark_message(error), "data that the queries and schemas suit"
         ) from error
     show_statistics(answers.statistics)
     show_errors(error.about(f"query {name!r}") for name, error in failed.items())

@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 from rich.console import Console
 
 from gingham.core.errors import GinghamError
-from gingham.spark.session import session
+from gingham.spark.spark_session import active_or_new_session
 
 OLDEST_JAVA = 17
 _INSTALL = (
@@ -34,7 +34,7 @@ def start() -> SparkSession:
     with tempfile.TemporaryFile() as log, _terminal_apart(log) as terminal:
         try:
             with terminal.status("starting Spark"):
-                return session()
+                return active_or_new_session()
         except (PySparkException, OSError) as error:
             log.seek(0)
             said = log.read().decode(errors="replace").strip().splitlines()

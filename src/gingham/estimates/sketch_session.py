@@ -19,14 +19,14 @@ from gingham.estimates.planning.sketch_plan import SketchPlan
 from gingham.estimates.planning.sketch_table import SketchTable
 from gingham.estimates.spark.check_join import check_join
 from gingham.estimates.spark.sketch_pass import SketchPasses
+from gingham.logical.try_form import ToTryForm
 from gingham.plan.slices import Slices, sliced
 from gingham.session.safe_expressions import safe_rewriter
 from gingham.session.sources import RelationSource
-from gingham.spark.check import MakeSafe
-from gingham.spark.event_time import first_instant, micros
-from gingham.spark.session import is_ansi
-from gingham.spark.types import Types, column_types
-from gingham.sql.safe import calls_user_function
+from gingham.spark.event_time import any_instant, micros_sql
+from gingham.spark.expression_types import ExpressionTypes, column_types
+from gingham.spark.spark_session import is_ansi
+from gingham.sql.try_forms import calls_user_function
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class SketchSession:
     metric: Metric
     seed: int
     confidence: float
-    _types: dict[str, Types] = field(default_factory=dict[str, Types])
+    _types: dict[str, ExpressionTypes] = field(default_factory=dict[str, ExpressionTypes])
     _passes: SketchPasses = field(default_factory=SketchPasses)
 
     def source(self, relation: str) -> RelationSource:
@@ -66,11 +66,11 @@ class SketchSession:
         sources = self.sources()
         catalog = {key: relation_of(source) for key, source in sources.items()}
         query = parse_join_aggregate(sql, name, catalog)
-        types: dict[str, Types] = {}
-        make_safe: dict[str, MakeSafe] = {}
+        types: dict[str, ExpressionTypes] = {}
+        make_safe: dict[str, ToTryForm] = {}
         for alias, relation in query.relations.items():
             key = relation.lower()
-            types[alias] = self._types.setdefault(key, Types(sources[key].rows))
+            types[alias] = self._types.setdefault(key, ExpressionTypes(sources[key].rows))
             make_safe[alias] = safe_rewriter(catalog[key].columns, ansi=is_ansi(self.spark))
         bound = check_join(query, types, make_safe)
         read = [selection.sql for selection in query.selections.values()]
@@ -92,7 +92,7 @@ class SketchSession:
         """Count the rows of a batch of a stream, in one job."""
         time = self.source(stream).time
         assert time is not None  # it is a stream
-        instant = micros(rows, time)
+        instant = micros_sql(rows, time)
         timed, every, late, latest = rows.selectExpr(
             f"count({instant})",
             "count(1)",
@@ -120,7 +120,7 @@ class SketchSession:
         if not plan.edges or not timed:
             return None
         name, time = next(iter(timed.items()))
-        return sliced({0: plan.edges}, lambda: (first_instant(rows[name], time), None))[0]
+        return sliced({0: plan.edges}, lambda: (any_instant(rows[name], time), None))[0]
 
     def estimate(
         self, query: BoundJoin, plan: SketchPlan, sketches: SketchTable, starts: WindowStarts

@@ -21,10 +21,10 @@ from gingham.session.choose_records import OccupiedCells, SendRecords, choose_re
 from gingham.session.fragile import fragile, go_on_without
 from gingham.session.measured_load import have_different_edges, measure_load
 from gingham.session.sources import Sources, StreamSource
-from gingham.spark.alone import alone, slots
-from gingham.spark.answers import Answers
-from gingham.spark.run import run
-from gingham.spark.send_records import met
+from gingham.spark.answers import Answers, LazyAnswer
+from gingham.spark.rows_to_records import occupied_cells
+from gingham.spark.shared_run import run_shared
+from gingham.spark.unshared import aggregate_windows, answer_alone
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class BatchSession:
         spark: SparkSession,
         sources: Sources,
         cost: Cost,
-        occupied_cells: OccupiedCells = met,
+        occupied_cells: OccupiedCells = occupied_cells,
     ) -> None:
         self._spark = spark
         self._occupied_cells = occupied_cells
@@ -85,12 +85,12 @@ class BatchSession:
                     "loom.start(checkpoint=..., sink=...)",
                 )
         parts = [self._run_stream(stream, own, options) for stream, own in queries.items()]
-        return Answers.combined(self._spark, parts, order)
+        return Answers.combined(parts, order)
 
     def alone(self, query: Query) -> DataFrame:
         """The same query as a Spark job of its own."""
         time = self._sources.stream(query.stream).info.time
-        return alone(self._sources.enriched(query), query, time)
+        return answer_alone(self._sources.enriched(query), query, time)
 
     def _run_stream(
         self, stream: str, queries: Sequence[BoundQuery], options: RunOptions
@@ -98,8 +98,8 @@ class BatchSession:
         def run_apart(suspects: Sequence[BoundQuery], _: object) -> Answers:
             healthy = [query for query in queries if not query.fragile]
             rest = [self._run_stream(stream, healthy, options)] if healthy else []
-            apart = {q.name: (q.query, self._slots_alone(q.query)) for q in suspects}
-            return Answers.combined(self._spark, [*rest, Answers.apart(self._spark, apart)])
+            apart = {q.name: LazyAnswer(q.query, self._slots_alone(q.query)) for q in suspects}
+            return Answers.combined([*rest, Answers.apart(apart)])
 
         return go_on_without(
             fragile(queries), lambda: self._run_shared(stream, queries, options), run_apart
@@ -115,7 +115,7 @@ class BatchSession:
         records = choose_records(
             plan, enriched, self._cost, cells, options.send_records, self._occupied_cells
         )
-        answers = run(
+        answers = run_shared(
             self._spark,
             plan,
             enriched,
@@ -150,4 +150,4 @@ class BatchSession:
 
     def _slots_alone(self, query: Query) -> DataFrame:
         time = self._sources.stream(query.stream).info.time
-        return slots(self._sources.enriched(query), query, time)
+        return aggregate_windows(self._sources.enriched(query), query, time)

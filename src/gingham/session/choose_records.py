@@ -18,7 +18,7 @@ from gingham.plan.fold import fold
 from gingham.plan.forest import Forest, Plan
 from gingham.plan.load import expected_places
 from gingham.plan.records import Reduced
-from gingham.spark.send_records import met
+from gingham.spark.rows_to_records import occupied_cells
 
 SendRecords = bool | Literal["auto"]
 # Which cells rows fall into: f(rows, forest, folds).
@@ -34,7 +34,7 @@ def choose_records(
     cost: Cost,
     cells: Cells,
     send_records: SendRecords,
-    occupied_cells: OccupiedCells = met,
+    occupied_cells: OccupiedCells = occupied_cells,
 ) -> Reduced | None:
     """Decompose the fragments of a plan into records, if asked to or if that is cheaper.
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol, TypeVar
 
 from gingham.core.errors import AnswerError
-from gingham.spark.failures import SPARK_ERRORS, failed_job
+from gingham.spark.spark_errors import SPARK_ERRORS, failed_job
 
 
 class _Query(Protocol):

@@ -12,9 +12,9 @@ from gingham.optimizer.cost import Cost
 from gingham.optimizer.trees import may_gain
 from gingham.plan.bound import BoundQuery
 from gingham.plan.load import Load
-from gingham.spark.analyze import sampled
-from gingham.spark.enrich import Lookups
-from gingham.spark.failures import SPARK_ERRORS
+from gingham.spark.lookup_tables import LookupTables
+from gingham.spark.measure_rows import sample_rows
+from gingham.spark.spark_errors import SPARK_ERRORS
 
 
 def measure_load(
@@ -22,7 +22,7 @@ def measure_load(
     queries: Sequence[BoundQuery],
     rows: DataFrame,
     time: str,
-    lookups: Lookups,
+    lookups: LookupTables,
     cost: Cost,
     count: Callable[[], Load],
 ) -> Load:
@@ -38,7 +38,7 @@ def measure_load(
         free, one_tree = replace(cost, grid=0.0), dict.fromkeys((q.name for q in queries), 0)
         apart = optimize(stream, queries, free, load, trees=one_tree)
         enriched = lookups.enrich(rows, apart.joins, apart.columns)
-        return replace(load, sample=sampled(enriched, apart.forest, time))
+        return replace(load, sample=sample_rows(enriched, apart.forest, time))
     except SPARK_ERRORS:
         return Load()
 

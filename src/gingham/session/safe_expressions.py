@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
-from gingham.spark.check import MakeSafe, Unsafe
-from gingham.sql.safe import CannotBeMadeSafe, safe
+from gingham.logical.try_form import ToTryForm
+from gingham.sql.try_forms import try_form
 
 
-def safe_rewriter(columns: Mapping[str, str], *, ansi: bool) -> MakeSafe:
+def safe_rewriter(columns: Mapping[str, str], *, ansi: bool) -> ToTryForm:
     """Give a function from an expression to one that never raises, and when it would have."""
-
-    def make_safe(expression: str) -> tuple[str, str | None]:
-        try:
-            found = safe(expression, columns, ansi=ansi)
-        except CannotBeMadeSafe as error:
-            raise Unsafe from error
-        return found.sql, found.raises
-
-    return make_safe
+    return partial(try_form, types=columns, ansi=ansi)

@@ -15,14 +15,14 @@ from gingham.logical.query import Query
 from gingham.plan.bound import BoundQuery
 from gingham.plan.load import Load
 from gingham.session.safe_expressions import safe_rewriter
-from gingham.spark.analyze import rows_and_span
-from gingham.spark.check import check
-from gingham.spark.enrich import Lookup, Lookups
-from gingham.spark.event_time import first_instant
-from gingham.spark.session import is_ansi
-from gingham.spark.types import Types, column_types
+from gingham.spark.bind_query import bind_query
+from gingham.spark.event_time import any_instant
+from gingham.spark.expression_types import ExpressionTypes, column_types
+from gingham.spark.lookup_tables import LookupTable, LookupTables
+from gingham.spark.measure_rows import count_rows
+from gingham.spark.spark_session import is_ansi
 from gingham.sql import parse
-from gingham.sql.safe import calls_user_function
+from gingham.sql.try_forms import calls_user_function
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +48,12 @@ class StreamSource:
         """An instant at which there are rows. Only speed depends on it, so one look is enough."""
         if "counted" in self.__dict__:
             return self.counted[1]
-        return first_instant(self.rows, self.info.time)
+        return any_instant(self.rows, self.info.time)
 
     @functools.cached_property
     def counted(self) -> tuple[Load, int]:
         """The number of rows, their span of time, and their first instant: one pass over them."""
-        return rows_and_span(self.rows, self.info.time)
+        return count_rows(self.rows, self.info.time)
 
 
 class Sources:
@@ -61,10 +61,10 @@ class Sources:
 
     def __init__(self, spark: SparkSession) -> None:
         self.streams: dict[str, StreamSource] = {}
-        self.lookups = Lookups()
+        self.lookups = LookupTables()
         self._spark = spark
         self._tables: dict[str, Table] = {}
-        self._types: dict[object, Types] = {}
+        self._types: dict[object, ExpressionTypes] = {}
 
     def add_stream(self, name: str, rows: DataFrame, time: str, watermark: str | None) -> None:
         """Register a stream, or refuse a name or an event time that cannot be used."""
@@ -95,7 +95,7 @@ class Sources:
                 "a table is looked up by its key",
                 f"key=... with one of {', '.join(columns)}",
             )
-        self.lookups[name] = Lookup(rows, keys, _size(name, rows, keys))
+        self.lookups[name] = LookupTable(rows, keys, _size(name, rows, keys))
         self._tables[name.lower()] = Table(name, columns, keys)
 
     def stream(self, name: str | None) -> StreamSource:
@@ -118,7 +118,7 @@ class Sources:
         query, types = parse(sql, name, catalog)
         time = self.stream(query.stream).info.time
         make_safe = safe_rewriter(types, ansi=ansi)
-        bound = check(query, self._types_for(query), time, make_safe, ansi=ansi)
+        bound = bind_query(query, self._types_for(query), time, make_safe, ansi=ansi)
         read = (query.where_sql, *query.keys, *(a.sql for a in query.aggregates))
         return replace(bound, fragile=bound.fragile or any(map(calls_user_function, read)))
 
@@ -138,11 +138,11 @@ class Sources:
         }
         return {**streams, **tables}
 
-    def _types_for(self, query: Query) -> Types:
+    def _types_for(self, query: Query) -> ExpressionTypes:
         key = (query.stream, query.joins)
         if key not in self._types:
             rows = self.stream(query.stream).rows
-            self._types[key] = Types(self.lookups.enrich(rows, query.joins))
+            self._types[key] = ExpressionTypes(self.lookups.enrich(rows, query.joins))
         return self._types[key]
 
     def _refuse_name(self, name: str) -> None:

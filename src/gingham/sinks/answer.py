@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 from gingham.checkpoint.files import Files
 from gingham.checkpoint.seal import read_table, write_table
 from gingham.core import names
-from gingham.spark.session import configured
+from gingham.spark.spark_session import with_settings
 
 _FOLDER = "folder"  # where the rows of a stored answer are
 
@@ -100,7 +100,7 @@ class StoredAnswer:
     def written(cls, files: Files, folder: str, answer: DataFrame) -> StoredAnswer:
         """Compute an answer, where its shards are, into a folder."""
         spark, path = answer.sparkSession, f"{files.root}/{folder}"
-        with configured(spark, {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS"}):
+        with with_settings(spark, {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS"}):
             answer.write.mode("overwrite").parquet(path)
         count, last = (
             spark.read.parquet(path).agg(F.count("*"), F.max(names.WINDOW_END)).collect()[0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -14,8 +15,10 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from gingham.core import names
 from gingham.core.errors import AnswerError, GinghamError
 from gingham.logical.query import Query
-from gingham.spark.alone import finish
-from gingham.spark.failures import SPARK_ERRORS, failed_job
+from gingham.spark.spark_errors import SPARK_ERRORS, failed_job
+from gingham.spark.unshared import select_outputs
+
+_QUERY_NUMBER = "__query"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,59 +54,68 @@ class Statistics:
         )
 
 
-_TAG = "__query"
-Slots = pa.Table | DataFrame | GinghamError  # an answer before SELECT's arithmetic, or why not
+class QueryAnswer(Protocol):
+    """The answer of one query, wherever its rows are; a failed query raises its error."""
+
+    @property
+    def error(self) -> GinghamError | None:
+        """The reason why the query failed, if it did."""
+        ...
+
+    def dataframe(self) -> DataFrame:
+        """The answer as a DataFrame."""
+        ...
+
+    def arrow(self) -> pa.Table:
+        """The answer as an Arrow table; without a Spark job where none is needed."""
+        ...
 
 
-def finished(
-    spark: SparkSession, queries: Mapping[str, Query], slots: Mapping[str, pa.Table]
-) -> tuple[dict[str, pa.Table], dict[str, GinghamError]]:
-    """Answers from slots, and why some have none.
+@dataclass(frozen=True, slots=True)
+class CollectedAnswer:
+    """An answer whose aggregates by window and keys are on the driver."""
 
-    Queries with the same SELECT and HAVING over their slots go through Spark together.
-    """
-    answers: dict[str, pa.Table] = {}
-    alike: dict[object, list[str]] = {}
-    for name, table in slots.items():
-        query = queries[name]
-        if query.plain:
-            answers[name] = _picked(table, query)
-        else:
-            alike.setdefault((table.schema, query.outputs, query.having), []).append(name)
-    failed: dict[str, GinghamError] = {}
-    for together in alike.values():
-        try:
-            answers |= _finished_alike(spark, queries[together[0]], {n: slots[n] for n in together})
-        except SPARK_ERRORS as error:
-            if len(together) == 1:
-                failed[together[0]] = failed_job(error)
-                continue
-            # One of them raised; each gets what it would get alone.
-            for name in together:
-                found, reasons = finished(spark, queries, {name: slots[name]})
-                answers |= found
-                failed |= reasons
-    return {name: table for name, table in answers.items() if table.num_rows}, failed
+    spark: SparkSession
+    query: Query
+    aggregated: pa.Table
+    error: None = None
+
+    def dataframe(self) -> DataFrame:
+        schema = from_arrow_schema(self.aggregated.schema)
+        return select_outputs(self.spark.createDataFrame(self.aggregated, schema), self.query)
+
+    def arrow(self) -> pa.Table:
+        if self.query.plain:
+            return _rename_outputs(self.aggregated, self.query)
+        return self.dataframe().toArrow()
 
 
-def _finished_alike(
-    spark: SparkSession, query: Query, slots: Mapping[str, pa.Table]
-) -> dict[str, pa.Table]:
-    tagged = pa.concat_tables(
-        table.append_column(_TAG, pa.array(np.full(table.num_rows, i, dtype=np.int32)))
-        for i, table in enumerate(slots.values())
-    )
-    rows = spark.createDataFrame(tagged, from_arrow_schema(tagged.schema))
-    table = finish(rows, query, _TAG).toArrow()
-    tags, table = table[_TAG].to_numpy(), table.drop_columns([_TAG])
-    return {name: table.filter(pa.array(tags == i)) for i, name in enumerate(slots)}
+@dataclass(frozen=True, slots=True)
+class LazyAnswer:
+    """An answer whose aggregates Spark computes on the executors when they are needed."""
+
+    query: Query
+    aggregated: DataFrame
+    error: None = None
+
+    def dataframe(self) -> DataFrame:
+        return select_outputs(self.aggregated, self.query)
+
+    def arrow(self) -> pa.Table:
+        return self.dataframe().toArrow()
 
 
-def _picked(slots: pa.Table, query: Query) -> pa.Table:
-    """The answer of a query whose outputs are slots."""
-    picked = [names.WINDOW_START, names.WINDOW_END, *(o.sql for o in query.outputs)]
-    called = [names.WINDOW_START, names.WINDOW_END, *(o.name for o in query.outputs)]
-    return slots.select(picked).rename_columns(called)
+@dataclass(frozen=True, slots=True)
+class FailedAnswer:
+    """The answer of a query that failed, as it would fail alone in Spark."""
+
+    error: GinghamError
+
+    def dataframe(self) -> DataFrame:
+        raise self.error
+
+    def arrow(self) -> pa.Table:
+        raise self.error
 
 
 class Answers(Mapping[str, DataFrame]):
@@ -115,79 +127,131 @@ class Answers(Mapping[str, DataFrame]):
 
     def __init__(
         self,
-        spark: SparkSession,
-        queries: Mapping[str, Query],
-        slots: Mapping[str, Slots],
+        answers: Mapping[str, QueryAnswer],
         statistics: Statistics,
-        free: Callable[[], object] = lambda: None,
+        release: Callable[[], object] = lambda: None,
     ) -> None:
-        self._spark = spark
-        self.queries = queries
-        self.slots = slots
-        self._free = free
+        self.answers = answers
+        self._release = release
         self.statistics = statistics
 
     @classmethod
-    def combined(
-        cls, spark: SparkSession, parts: Sequence[Answers], order: Sequence[str] = ()
-    ) -> Answers:
-        """The answers of several runs as one, in this order or one after the other."""
-        queries = {n: q for part in parts for n, q in part.queries.items()}
-        slots = {n: s for part in parts for n, s in part.slots.items()}
+    def combined(cls, parts: Sequence[Answers], order: Sequence[str] = ()) -> Answers:
+        """The answers of several runs as one, in the order of these names if there are any."""
+        answers = {name: a for part in parts for name, a in part.answers.items()}
 
         def release() -> None:
             for part in parts:
                 part.release()
 
         statistics = Statistics.total([part.statistics for part in parts])
-        return cls(spark, {n: queries[n] for n in order or queries}, slots, statistics, release)
+        return cls({name: answers[name] for name in order or answers}, statistics, release)
 
     @classmethod
-    def apart(cls, spark: SparkSession, slots: Mapping[str, tuple[Query, DataFrame]]) -> Answers:
-        """Queries that run alone, each when its answer is asked for."""
-        queries = {name: query for name, (query, _) in slots.items()}
-        statistics = Statistics(len(slots), 0, 0, 0, 0, (), {}, apart=tuple(slots))
-        return cls(spark, queries, {n: rows for n, (_, rows) in slots.items()}, statistics)
+    def apart(cls, answers: Mapping[str, LazyAnswer]) -> Answers:
+        """The answers of queries that run alone, each when its answer is asked for."""
+        statistics = Statistics(
+            queries=len(answers),
+            shards=0,
+            grids=0,
+            cells=0,
+            partials=0,
+            in_executors=(),
+            seconds={},
+            apart=tuple(answers),
+        )
+        return cls(answers, statistics)
 
     @property
     def names(self) -> tuple[str, ...]:
-        return tuple(self.queries)
+        return tuple(self.answers)
 
     def __getitem__(self, name: str) -> DataFrame:
-        found = self._found(name)
-        if isinstance(found, pa.Table):
-            found = self._spark.createDataFrame(found, from_arrow_schema(found.schema))
-        return finish(found, self.queries[name])
+        return self._answer(name).dataframe()
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self.queries)
+        return iter(self.answers)
 
     def __len__(self) -> int:
-        return len(self.queries)
+        return len(self.answers)
 
     def arrow(self, name: str) -> pa.Table:
         """The answer as an Arrow table; without a Spark job where none is needed."""
-        found, query = self._found(name), self.queries[name]
-        if isinstance(found, DataFrame) or not query.plain:
-            return self[name].toArrow()
-        return _picked(found, query)
+        return self._answer(name).arrow()
 
     def failed(self) -> Mapping[str, GinghamError]:
         """The queries that fail, with the reason."""
-        return {n: e for n, e in self.slots.items() if isinstance(e, GinghamError)}
+        return {name: a.error for name, a in self.answers.items() if a.error is not None}
 
     def release(self) -> None:
         """Free what executors keep for answers that were not collected."""
-        self._free()
+        self._release()
 
-    def _found(self, name: str) -> pa.Table | DataFrame:
-        if name not in self.slots:
+    def _answer(self, name: str) -> QueryAnswer:
+        if name not in self.answers:
             raise AnswerError(
                 f"there is no query {name!r}",
-                "answers has " + (", ".join(self.queries) or "none"),
+                "answers has " + (", ".join(self.answers) or "none"),
                 "one of these names",
             )
-        found = self.slots[name]
-        if isinstance(found, GinghamError):
-            raise found
-        return found
+        return self.answers[name]
+
+
+class SelectedOutputs(NamedTuple):
+    """The answers that have rows, and the errors of queries that failed, both by query name."""
+
+    answers: dict[str, pa.Table]
+    failed: dict[str, GinghamError]
+
+
+def select_outputs_together(
+    spark: SparkSession, queries: Mapping[str, Query], aggregated: Mapping[str, pa.Table]
+) -> SelectedOutputs:
+    """Apply HAVING and SELECT of many queries to their aggregates by window and keys.
+
+    Queries with the same SELECT and HAVING over the same columns go through Spark together.
+    """
+    answers: dict[str, pa.Table] = {}
+    alike: dict[object, list[str]] = {}
+    for name, table in aggregated.items():
+        query = queries[name]
+        if query.plain:
+            answers[name] = _rename_outputs(table, query)
+        else:
+            alike.setdefault((table.schema, query.outputs, query.having), []).append(name)
+    failed: dict[str, GinghamError] = {}
+    for together in alike.values():
+        tables = {name: aggregated[name] for name in together}
+        try:
+            answers |= _select_same_outputs(spark, queries[together[0]], tables)
+        except SPARK_ERRORS as error:
+            if len(together) == 1:
+                failed[together[0]] = failed_job(error)
+                continue
+            # One of them raised; each gets what it would get alone.
+            for name in together:
+                alone = select_outputs_together(spark, queries, {name: aggregated[name]})
+                answers |= alone.answers
+                failed |= alone.failed
+    return SelectedOutputs({name: t for name, t in answers.items() if t.num_rows}, failed)
+
+
+def _select_same_outputs(
+    spark: SparkSession, query: Query, aggregated: Mapping[str, pa.Table]
+) -> dict[str, pa.Table]:
+    """Apply the SELECT and HAVING of one query to the aggregates of several, in one Spark job."""
+    numbered = pa.concat_tables(
+        table.append_column(_QUERY_NUMBER, pa.array(np.full(table.num_rows, i, dtype=np.int32)))
+        for i, table in enumerate(aggregated.values())
+    )
+    rows = spark.createDataFrame(numbered, from_arrow_schema(numbered.schema))
+    table = select_outputs(rows, query, _QUERY_NUMBER).toArrow()
+    numbers, table = table[_QUERY_NUMBER].to_numpy(), table.drop_columns([_QUERY_NUMBER])
+    return {name: table.filter(pa.array(numbers == i)) for i, name in enumerate(aggregated)}
+
+
+def _rename_outputs(aggregated: pa.Table, query: Query) -> pa.Table:
+    """The answer of a query whose outputs are keys, aggregates and window bounds as they are."""
+    columns = [names.WINDOW_START, names.WINDOW_END, *(o.sql for o in query.outputs)]
+    aliases = [names.WINDOW_START, names.WINDOW_END, *(o.name for o in query.outputs)]
+    return aggregated.select(columns).rename_columns(aliases)

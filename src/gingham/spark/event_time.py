@@ -1,4 +1,4 @@
-"""Event time in microseconds, as SQL and as seen in the data."""
+"""The event time column in microseconds since 1970."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from pyspark.sql import functions as F
 from gingham.core import names
 
 
-def micros(df: DataFrame, time: str) -> str:
-    """Event time in microseconds since 1970, whatever the session's time zone."""
+def micros_sql(rows: DataFrame, time: str) -> str:
+    """SQL of the event time in microseconds since 1970, whatever the session's time zone."""
     name = names.quoted(time)
-    if df.schema[time].dataType.typeName() == "timestamp_ntz":
+    if rows.schema[time].dataType.typeName() == "timestamp_ntz":
         return f"timestampdiff(MICROSECOND, TIMESTAMP_NTZ '1970-01-01 00:00:00', {name})"
     return f"unix_micros({name})"
 
 
-def first_instant(rows: DataFrame, event_time: str) -> int:
-    """The time of some row, in microseconds; 0 if there is none."""
-    instant = F.expr(micros(rows, event_time)).alias("instant")
-    seen = rows.select(instant).where("instant IS NOT NULL").first()
-    return seen["instant"] if seen else 0
+def any_instant(rows: DataFrame, time: str) -> int:
+    """The event time of some row, in microseconds; 0 if no row has one."""
+    instant = F.expr(micros_sql(rows, time)).alias("instant")
+    row = rows.select(instant).where("instant IS NOT NULL").first()
+    return row["instant"] if row else 0

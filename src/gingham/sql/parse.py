@@ -13,11 +13,16 @@ from gingham.logical.catalog import Catalog
 from gingham.logical.predicate import TRUE, Predicate, conjunction
 from gingham.logical.query import Output, Query, Selected
 from gingham.logical.window import Window
-from gingham.sql.joins import read_joins
 from gingham.sql.predicates import to_predicate
-from gingham.sql.scope import Scope, column, open_scope
-from gingham.sql.text import cut_range_clause, read_select, write
-from gingham.sql.window_clause import is_window, read_window, two_windows, window_bound
+from gingham.sql.scope import Scope, column_node, open_scope
+from gingham.sql.sql_text import canonical_sql, cut_range_clause, parse_select
+from gingham.sql.table_joins import parse_joins
+from gingham.sql.window_clause import (
+    is_window_call,
+    parse_window,
+    two_windows_error,
+    window_bound_node,
+)
 
 _NOT_SHARED: dict[str, tuple[str, str]] = {
     # parts of a SELECT: why they are refused, what to write instead
@@ -41,23 +46,23 @@ _NON_DETERMINISTIC = frozenset({
 def parse(text: str, name: str, catalog: Catalog) -> tuple[Query, dict[str, str]]:
     """Read one query; also the types of the columns that it reads."""
     body, range_clause = cut_range_clause(text)
-    select = read_select(body)
+    select = parse_select(body)
     refuse_what_cannot_be_shared(select)
     scope, joins = open_scope(select, catalog)
     where = select.args.get("where")
-    joined, condition = read_joins(joins, where.this if where else None, scope, catalog)
+    joined, condition = parse_joins(joins, where.this if where else None, scope, catalog)
     where_node = scope.resolve(condition) if condition is not None else None
     where_predicate: Predicate = to_predicate(where_node) if where_node is not None else TRUE
-    where_sql = write(where_node) if where_node is not None else "TRUE"
+    where_sql = canonical_sql(where_node) if where_node is not None else "TRUE"
 
-    grouped = group_by(select)
-    windows = [g for g in grouped if is_window(g)]
+    grouped = grouping_expressions(select)
+    windows = [g for g in grouped if is_window_call(g)]
     window = _only_window(windows, range_clause, scope)
-    written = [g for g in grouped if not is_window(g)]
-    keys = tuple(write(scope.resolve(g)) for g in written)
+    written = [g for g in grouped if not is_window_call(g)]
+    keys = tuple(canonical_sql(scope.resolve(g)) for g in written)
     collector = _Collector(scope, keys, where_predicate, where_sql)
     outputs = [
-        Output(item.alias_or_name or write(item), collector.slots(item))
+        Output(item.alias_or_name or canonical_sql(item), collector.slots(item))
         for item in select.expressions
     ]
     having = select.args.get("having")
@@ -96,23 +101,23 @@ class _Collector:
     def slots(self, item: exp.Expr) -> str:
         """SQL over `__key_0`, `__aggregate_0`, `window_start`, ... for a SELECT item."""
         node = item.this if isinstance(item, exp.Alias) else item
-        return write(self._replace(node.copy()))
+        return canonical_sql(self._replace(node.copy()))
 
     def _replace(self, node: exp.Expr) -> exp.Expr:
-        bound = window_bound(node)
+        bound = window_bound_node(node)
         if bound is not None:
             return bound
         if _is_aggregate(node):
-            return column(self._slot(node))
+            return column_node(self._slot(node))
         if not isinstance(node, exp.Literal):
             key = self._key(node)
             if key is not None:
-                return column(key)
+                return column_node(key)
         if isinstance(node, exp.Column):
             raise QueryError(
-                f"{write(node)} is neither grouped by nor aggregated",
+                f"{canonical_sql(node)} is neither grouped by nor aggregated",
                 "a group may hold many values of it",
-                f"GROUP BY {write(node)}, ... or max({write(node)})",
+                f"GROUP BY {canonical_sql(node)}, ... or max({canonical_sql(node)})",
             )
         for argument, child in list(node.args.items()):
             if isinstance(child, exp.Expr):
@@ -126,7 +131,7 @@ class _Collector:
 
     def _key(self, node: exp.Expr) -> str | None:
         try:
-            return self.keys.get(write(self.scope.resolve(node.unnest())))
+            return self.keys.get(canonical_sql(self.scope.resolve(node.unnest())))
         except QueryError:
             if isinstance(node, exp.Column):
                 raise
@@ -136,13 +141,13 @@ class _Collector:
         call, condition = node, None
         if isinstance(node, exp.Filter):
             call, condition = node.this, self.scope.resolve(node.expression.this)
-        function, _, rest = write(self.scope.resolve(call)).partition("(")
+        function, _, rest = canonical_sql(self.scope.resolve(call)).partition("(")
         function = function.lower()
         if function != "count" and not rest.rstrip(")"):
             raise QueryError(
                 f"{function}() without an argument", "it has nothing to aggregate", f"{function}(x)"
             )
-        arguments = tuple(write(self.scope.resolve(a)) for a in _arguments(call))
+        arguments = tuple(canonical_sql(self.scope.resolve(a)) for a in _arguments(call))
         selected = Selected(
             function=function,
             arguments=arguments,
@@ -153,7 +158,7 @@ class _Collector:
             selected = replace(
                 selected,
                 where=conjunction(self.where, to_predicate(condition)),
-                filter_sql=write(condition),
+                filter_sql=canonical_sql(condition),
             )
         if selected not in self.aggregates:
             self.aggregates.append(selected)
@@ -170,24 +175,24 @@ def refuse_what_cannot_be_shared(select: exp.Select) -> None:
             isinstance(node, exp.Select) and node is not select
         ):
             raise QueryError(
-                f"a subquery: {write(node)[:60]}",
+                f"a subquery: {canonical_sql(node)[:60]}",
                 "it would be a query of its own, run for every batch",
                 "a registered table and a join: loom.table(name, df, key=...)",
             )
         if isinstance(node, exp.Window):
             raise QueryError(
-                f"a window function: {write(node)[:60]}",
+                f"a window function: {canonical_sql(node)[:60]}",
                 "it needs the rows of a partition in order, which shards do not keep",
                 "an aggregate over window(ts, ...)",
             )
         if isinstance(node, exp.Distinct) and node.parent is not select:
             raise QueryError(
-                f"an exact DISTINCT: {write(node.parent or node)[:60]}",
+                f"an exact DISTINCT: {canonical_sql(node.parent or node)[:60]}",
                 "distinct values of two slices cannot be merged from counts",
                 "approx_count_distinct(x)",
             )
         if isinstance(node, exp.Func):
-            function = write(node).partition("(")[0].lower()
+            function = canonical_sql(node).partition("(")[0].lower()
             if function in _NON_DETERMINISTIC:
                 raise QueryError(
                     f"{function}() in a query",
@@ -196,7 +201,7 @@ def refuse_what_cannot_be_shared(select: exp.Select) -> None:
                 )
 
 
-def group_by(select: exp.Select) -> list[exp.Expr]:
+def grouping_expressions(select: exp.Select) -> list[exp.Expr]:
     """What GROUP BY lists, aliases and places replaced by what they stand for."""
     group = select.args.get("group")
     if group is not None and any(
@@ -233,26 +238,26 @@ def _only_window(windows: list[exp.Expr], clause: Window | None, scope: Scope) -
             "[RANGE '10 min' SLIDE '5 min']",
         )
     if count > 1:
-        raise two_windows()
+        raise two_windows_error()
     return clause or _window(windows[0], scope)
 
 
 def _window(call: exp.Expr, scope: Scope) -> Window:
     subject, time = call.expressions[0], scope.stream.time
-    if write(scope.resolve(subject)).lower() != write(column(time)).lower():
+    if canonical_sql(scope.resolve(subject)).lower() != canonical_sql(column_node(time)).lower():
         raise QueryError(
-            f"window({write(subject)}, ...)",
+            f"window({canonical_sql(subject)}, ...)",
             f"the event time of {scope.stream.name} is {time}",
             f"window({time}, ...)",
         )
-    return read_window(call, time)
+    return parse_window(call, time)
 
 
 def _is_aggregate(node: exp.Expr) -> bool:
     if isinstance(node, exp.Filter):
         return True
     if isinstance(node, exp.AggFunc):
-        function = write(node).partition("(")[0].lower()
+        function = canonical_sql(node).partition("(")[0].lower()
     elif isinstance(node, exp.Anonymous):
         function = node.name.lower()
         if not known(function):
@@ -271,13 +276,13 @@ def _arguments(call: exp.Expr) -> list[exp.Expr]:
     if isinstance(call, exp.Anonymous):
         return call.expressions
     # Written out and read back, so that arguments come in the order of Spark's function.
-    plain = exp.maybe_parse("f(" + write(call).partition("(")[2], dialect="spark")
+    plain = exp.maybe_parse("f(" + canonical_sql(call).partition("(")[2], dialect="spark")
     return list(plain.expressions)
 
 
 def _key_name(node: exp.Expr) -> str:
     """What a key that is not selected is called in the answer: as it is written."""
-    return node.name if isinstance(node, exp.Column) else write(node)
+    return node.name if isinstance(node, exp.Column) else canonical_sql(node)
 
 
 def _with_all_keys(outputs: list[Output], keys: list[str]) -> tuple[Output, ...]:

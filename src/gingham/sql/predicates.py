@@ -20,7 +20,7 @@ from gingham.logical.predicate import (
     Predicate,
     Truth,
 )
-from gingham.sql.text import write
+from gingham.sql.sql_text import canonical_sql
 
 _COMPARISONS: dict[type[exp.Expr], tuple[str, str]] = {
     # the operator, and the operator with its sides exchanged
@@ -37,8 +37,8 @@ _INTEGERS = {"TINYINT": 7, "SMALLINT": 15, "INT": 31, "BIGINT": 63}
 def to_predicate(node: exp.Expr) -> Predicate:
     """The boolean form of a condition.
 
-    >>> from gingham.sql.text import read_expression
-    >>> to_predicate(read_expression("a > 5 AND f(b)"))
+    >>> from gingham.sql.sql_text import parse_expression
+    >>> to_predicate(parse_expression("a > 5 AND f(b)"))
     And(terms=(Compare(expression='a', operator='>', constant=Constant(kind='integer', value=5), \
 sql='a > 5'), Truth(expression='f(b)')))
     """
@@ -70,12 +70,12 @@ sql='a > 5'), Truth(expression='f(b)')))
         case exp.Is():
             return _is(node)
         case exp.Anonymous() if node.name.lower() in ("isnull", "isnotnull"):
-            test = IsNull(write(node.expressions[0]))
+            test = IsNull(canonical_sql(node.expressions[0]))
             return test if node.name.lower() == "isnull" else Not(test)
         case _ if type(node) in _COMPARISONS:
             return _comparison(node)
         case _:
-            return Truth(write(node))
+            return Truth(canonical_sql(node))
 
 
 def to_constant(node: exp.Expr) -> Constant | None:
@@ -112,31 +112,31 @@ def _comparison(node: exp.Expr) -> Predicate:
     operator, flipped = _COMPARISONS[type(node)]
     left, right = to_constant(node.this), to_constant(node.expression)
     if left is not None and right is not None:
-        return Truth(write(node))
+        return Truth(canonical_sql(node))
     if left is not None:
         return _compare(node, node.expression, flipped, left)
     if right is not None:
         return _compare(node, node.this, operator, right)
-    return Truth(write(node))
+    return Truth(canonical_sql(node))
 
 
 def _compare(node: exp.Expr, side: exp.Expr, operator: str, constant: Constant) -> Predicate:
-    expression = write(side.unnest())
+    expression = canonical_sql(side.unnest())
     if constant.kind == "null":
         return IsNull(expression) if operator == "<=>" else Always(None)
-    return Compare(expression, operator, constant, write(node))
+    return Compare(expression, operator, constant, canonical_sql(node))
 
 
 def _is(node: exp.Is) -> Predicate:
     inner = node.this
     if isinstance(node.expression, exp.Null):
-        return IsNull(write(inner.unnest()))
+        return IsNull(canonical_sql(inner.unnest()))
     if isinstance(node.expression, exp.Boolean):
         truth = to_predicate(inner)
         # NULL IS TRUE is false, and so is NULL IS FALSE.
-        known = Not(IsNull(write(inner.unnest())))
+        known = Not(IsNull(canonical_sql(inner.unnest())))
         return And((known, truth if node.expression.this else Not(truth)))
-    return Truth(write(node))
+    return Truth(canonical_sql(node))
 
 
 def _negative(value: float | Decimal) -> float | Decimal:

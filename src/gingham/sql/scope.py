@@ -12,7 +12,7 @@ from sqlglot import exp
 from gingham.core.errors import QueryError
 from gingham.logical.catalog import Catalog, Stream, Table
 from gingham.logical.query import Join
-from gingham.sql.text import write
+from gingham.sql.sql_text import canonical_sql
 
 
 @dataclass
@@ -33,7 +33,7 @@ class Scope:
     def reaches(self, name: str) -> bool:
         """True if an unqualified name means a column of a relation in scope already."""
         tables = (table.columns for _, table in self.joins.values())
-        return any(spelled(name, columns) for columns in (self.stream.columns, *tables))
+        return any(matching_column(name, columns) for columns in (self.stream.columns, *tables))
 
     def _column(self, node: exp.Column) -> exp.Expr:
         if isinstance(node.this, exp.Star):
@@ -43,7 +43,7 @@ class Scope:
         parts = [part.name for part in node.parts]
         name, fields = self._enriched(parts)
         self.columns.add(name)
-        resolved: exp.Expr = column(name)
+        resolved: exp.Expr = column_node(name)
         for part in fields:
             resolved = exp.Dot(this=resolved, expression=exp.to_identifier(part))
         return resolved
@@ -73,14 +73,14 @@ class Scope:
         return names[0], parts[1:]
 
     def _of_stream(self, name: str) -> str | None:
-        found = spelled(name, self.stream.columns)
+        found = matching_column(name, self.stream.columns)
         if found:
             self.types[found] = self.stream.columns[found]
         return found
 
     def _of_table(self, alias: str, name: str) -> str | None:
         join, table = self.joins[alias]
-        found = spelled(name, table.columns)
+        found = matching_column(name, table.columns)
         if not found:
             return None
         self.types[join.column(found)] = table.columns[found]
@@ -92,7 +92,7 @@ class Scope:
         raise QueryError(
             f"there is no column {'.'.join(parts)}",
             f"neither {self.stream.name} nor a joined table has it",
-            closest(".".join(parts), reachable) or "one of " + ", ".join(self.stream.columns),
+            did_you_mean(".".join(parts), reachable) or "one of " + ", ".join(self.stream.columns),
         )
 
 
@@ -117,7 +117,8 @@ def open_scope(select: exp.Select, catalog: Catalog) -> tuple[Scope, list[exp.Ex
         raise QueryError(
             f"there is no stream {table.name}",
             "it is not registered: " + (", ".join(catalog.streams) or "no stream is"),
-            closest(table.name, catalog.streams) or f'loom.stream("{table.name}", df, time=...)',
+            did_you_mean(table.name, catalog.streams)
+            or f'loom.stream("{table.name}", df, time=...)',
         )
     alias = (table.alias or table.name).lower()
     return Scope(stream, alias), list(select.args.get("joins") or ())
@@ -128,7 +129,7 @@ def table_of(join: exp.Join, catalog: Catalog) -> Table:
     relation = join.this
     if not isinstance(relation, exp.Table):
         raise QueryError(
-            f"a join with {write(relation)[:40]}",
+            f"a join with {canonical_sql(relation)[:40]}",
             "only registered tables are joined, once for all queries",
             "a view of it: loom.table(name, df, key=...)",
         )
@@ -140,25 +141,25 @@ def table_of(join: exp.Join, catalog: Catalog) -> Table:
             "a stream is joined with static tables only"
             if is_stream
             else "it is not registered: " + (", ".join(catalog.tables) or "no table is"),
-            closest(relation.name, catalog.tables)
+            did_you_mean(relation.name, catalog.tables)
             or f'loom.table("{relation.name}", df, key=...) before the query is added',
         )
     return table
 
 
-def column(name: str) -> exp.Column:
+def column_node(name: str) -> exp.Column:
     """A column of the enriched stream, quoted where its name needs it."""
     return exp.column(exp.to_identifier(name, quoted=not re.fullmatch(r"[A-Za-z_]\w*", name)))
 
 
-def spelled(name: str, columns: Mapping[str, str]) -> str | None:
+def matching_column(name: str, columns: Mapping[str, str]) -> str | None:
     """The column as its relation spells it; SQL does not mind the case."""
     if name in columns:
         return name
     return next((c for c in columns if c.lower() == name.lower()), None)
 
 
-def closest(name: str, candidates: Iterable[str]) -> str | None:
+def did_you_mean(name: str, candidates: Iterable[str]) -> str | None:
     """What was probably meant."""
     found = difflib.get_close_matches(name, list(candidates), n=1)
     return f"did you mean {found[0]}?" if found else None

@@ -8,11 +8,11 @@ from gingham.core import names
 from gingham.core.errors import QueryError
 from gingham.core.time import parse_duration
 from gingham.logical.window import Window
-from gingham.sql.scope import column
-from gingham.sql.text import WINDOW_CALL, write
+from gingham.sql.scope import column_node
+from gingham.sql.sql_text import WINDOW_CALL, canonical_sql
 
 
-def read_window(call: exp.Expr, time: str) -> Window:
+def parse_window(call: exp.Expr, time: str) -> Window:
     """The window that a call asks for; `time` is the event time, for examples of what to write."""
     lengths = call.expressions[1:]
     if not lengths or len(lengths) > 3:
@@ -33,23 +33,23 @@ def read_window(call: exp.Expr, time: str) -> Window:
     return window
 
 
-def is_window(node: exp.Expr) -> bool:
+def is_window_call(node: exp.Expr) -> bool:
     """True for `window(...)`."""
     return isinstance(node, exp.Anonymous) and node.name == WINDOW_CALL
 
 
-def window_bound(node: exp.Expr) -> exp.Expr | None:
+def window_bound_node(node: exp.Expr) -> exp.Expr | None:
     """What `window.start`, `window.end` and `window` are in a SELECT; None for anything else."""
-    start, end = column(names.WINDOW_START), column(names.WINDOW_END)
+    start, end = column_node(names.WINDOW_START), column_node(names.WINDOW_END)
     if isinstance(node, exp.Column) and node.table.lower() == "window":
         return {"start": start, "end": end}.get(node.name.lower())
-    if is_window(node) or (isinstance(node, exp.Column) and node.name.lower() == "window"):
+    if is_window_call(node) or (isinstance(node, exp.Column) and node.name.lower() == "window"):
         pairs = [exp.Literal.string("start"), start, exp.Literal.string("end"), end]
         return exp.Anonymous(this="named_struct", expressions=pairs)
     return None
 
 
-def two_windows() -> QueryError:
+def two_windows_error() -> QueryError:
     """The error of a query with a second window."""
     return QueryError("two windows", "a query has one window", "two queries, one for each window")
 
@@ -58,9 +58,9 @@ def _duration_text(node: exp.Expr) -> str:
     if isinstance(node, exp.Literal):
         return node.name
     if isinstance(node, exp.Interval):
-        return write(node).lower().replace("'", "")
+        return canonical_sql(node).lower().replace("'", "")
     raise QueryError(
-        f"{write(node)} as the length of a window",
+        f"{canonical_sql(node)} as the length of a window",
         "lengths must be known when the query is added",
         "a literal, for example '10 minutes'",
     )

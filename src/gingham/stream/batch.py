@@ -16,11 +16,11 @@ from gingham.core.time import NEVER
 from gingham.finals.shards import located, no_shards, shards_in
 from gingham.plan.forest import Forest, Grid, Plan
 from gingham.plan.slices import sliced
-from gingham.spark.enrich import Lookups
-from gingham.spark.event_time import first_instant, micros
-from gingham.spark.run import too_large
-from gingham.spark.session import planned_once
-from gingham.spark.shards import in_grids, located_in_spark, shards
+from gingham.spark.event_time import any_instant, micros_sql
+from gingham.spark.lookup_tables import LookupTables
+from gingham.spark.rows_to_shards import in_grids_sql, rows_to_shards, with_instants
+from gingham.spark.shared_run import grids_for_executors
+from gingham.spark.spark_session import without_adaptive_planning
 
 # What is counted of every shard, and how counts are put together.
 _COUNTED = {names.ROWS: "sum", names.LATE: "sum", names.LATEST: "max"}
@@ -53,7 +53,7 @@ class TooManyShardsError(Exception):
 def collect(
     df: DataFrame,
     plan: Plan | None,
-    lookups: Lookups,
+    lookups: LookupTables,
     time: str,
     watermark: int,
     expected_time: tuple[int, int | None] | None,
@@ -78,20 +78,22 @@ def collect(
     if plan is None:
         return _only_counted(df, time, watched)
     forest = plan.forest
-    slices = sliced(forest.trees, lambda: expected_time or (first_instant(df, time), None))
-    enriched = lookups.enrich(df, plan.joins, plan.columns, few=few)
-    made = shards(enriched, forest, slices, time, watched=watched, folds=folds)
+    slices = sliced(forest.trees, lambda: expected_time or (any_instant(df, time), None))
+    enriched = lookups.enrich(df, plan.joins, plan.columns, few_rows=few)
+    made = rows_to_shards(enriched, forest, slices, time, more_aggregates=watched, folds=folds)
     remote = tuple(grid for grid in forest.grids if grid.number in on_executors)
     if remote:
-        return _divided(located_in_spark(made, forest, slices), remote, forest, most)
+        return _divided(with_instants(made, forest, slices), remote, forest, most)
     # Without keys there are no more shards than cells, in every slice.
     limited = bool(forest.keys) or forest.cells > most
-    with planned_once(df.sparkSession, few=few):
+    with without_adaptive_planning(df.sparkSession, few_rows=few):
         table = (made.limit(most + 1) if limited else made).toArrow()
     found = located(table, forest, slices)
     if limited and table.num_rows > most:
         # Rows without a time, which are in no grid, may be of many groups, too.
-        raise TooManyShardsError(too_large(shards_in(found, forest), most // 2) or forest.grids)
+        raise TooManyShardsError(
+            grids_for_executors(shards_in(found, forest), most // 2) or forest.grids
+        )
     timeless = _sum(table[names.ROWS]) - _sum(found[names.ROWS])
     return _batch(found, found, timeless, forest)
 
@@ -99,11 +101,11 @@ def collect(
 def _divided(made: DataFrame, remote: tuple[Grid, ...], forest: Forest, most: int) -> Batch:
     """Fetch the shards of grids on the driver; those of `remote` grids are only counted."""
     made = made.persist()
-    stays = f"{names.INSTANT} IS NULL OR {in_grids(names.CELL, remote)}"
+    stays = f"{names.INSTANT} IS NULL OR {in_grids_sql(names.CELL, remote)}"
     fetched = made.where(f"NOT ({stays})").limit(most + 1).toArrow()
     if fetched.num_rows > most:
         made.unpersist()
-        raise TooManyShardsError(too_large(shards_in(fetched, forest), most // 2))
+        raise TooManyShardsError(grids_for_executors(shards_in(fetched, forest), most // 2))
     left = made.where(stays)
     timeless = F.expr(f"{names.INSTANT} IS NULL").alias(_TIMELESS)
     counts = left.groupBy(names.CELL, timeless).agg(
@@ -138,7 +140,7 @@ def _batch(found: pa.Table, counted: pa.Table, timeless: int, forest: Forest) ->
 
 
 def _only_counted(df: DataFrame, time: str, watched: dict[str, str]) -> Batch:
-    timed = df.selectExpr(f"{micros(df, time)} AS {names.TIME}")
+    timed = df.selectExpr(f"{micros_sql(df, time)} AS {names.TIME}")
     counted = [f"{sql} AS {name}" for name, sql in watched.items()]
     table = timed.selectExpr(*counted, f"count_if({names.TIME} IS NULL) AS timeless").toArrow()
     timeless = _sum(table["timeless"])

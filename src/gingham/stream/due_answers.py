@@ -17,10 +17,10 @@ from gingham.plan.bound import BoundQuery
 from gingham.plan.cells import Cells
 from gingham.plan.forest import Forest
 from gingham.sinks.answer import Answer, LocalAnswer, StoredAnswer
-from gingham.spark.alone import finish
-from gingham.spark.answers import finished
-from gingham.spark.executors import answer_due
-from gingham.spark.failures import SPARK_ERRORS, failed_job
+from gingham.spark.answers import select_outputs_together
+from gingham.spark.on_executors import answer_due_on_executors
+from gingham.spark.spark_errors import SPARK_ERRORS, failed_job
+from gingham.spark.unshared import select_outputs
 
 DueWindows = Mapping[BoundQuery, Due]
 
@@ -48,7 +48,9 @@ class DueAnswers:
                 if found.num_rows:
                     slots[query.name] = found
             self.seconds[query.name] = time.perf_counter() - start
-        answers, failed = finished(spark, {q.name: q.query for q in due_windows}, slots)
+        answers, failed = select_outputs_together(
+            spark, {q.name: q.query for q in due_windows}, slots
+        )
         self.answers |= {name: LocalAnswer(table) for name, table in answers.items()}
         self.failed |= failed
 
@@ -62,9 +64,9 @@ class DueAnswers:
         """Answer queries from shards on the executors, which write the answers into folders."""
         for query, due in due_windows.items():
             start = time.perf_counter()
-            slots = answer_due(query, shards, forest, due)
+            slots = answer_due_on_executors(query, shards, forest, due)
             try:
-                found = store(query.name, finish(slots, query.query))
+                found = store(query.name, select_outputs(slots, query.query))
             except SPARK_ERRORS as error:
                 self.failed[query.name] = failed_job(error)
             else:

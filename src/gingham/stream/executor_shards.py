@@ -18,9 +18,9 @@ from gingham.checkpoint.files import Files
 from gingham.core import names
 from gingham.finals.recode import moves
 from gingham.plan.forest import Codebook, Forest
-from gingham.spark.draft import Draft
-from gingham.spark.executors import condense_in_executors
-from gingham.spark.shards import in_grids
+from gingham.spark.on_executors import condense_on_executors
+from gingham.spark.rows_to_shards import in_grids_sql
+from gingham.spark.select_chain import SelectChain
 
 
 class ExecutorShards:
@@ -67,14 +67,14 @@ class ExecutorShards:
     ) -> str:
         """Merge all shards that are still needed into one new folder; delete nothing yet."""
         needed = " OR ".join(
-            f"({in_grids(names.CELL, [grid])} AND {names.INSTANT} >= {floors[grid.number]}L)"
+            f"({in_grids_sql(names.CELL, [grid])} AND {names.INSTANT} >= {floors[grid.number]}L)"
             for grid in forest.grids
         )
         shards = self.shards(forest, on_driver, None)
         assert shards is not None  # asked only if there is a folder
         shards = shards.drop(names.FRESH).where(needed)
         folder = f"{number:012d}-all"
-        condense_in_executors(shards, forest).write.mode("overwrite").parquet(self._path(folder))
+        condense_on_executors(shards, forest).write.mode("overwrite").parquet(self._path(folder))
         return folder
 
     def keep_only(self, folders: Iterable[str], book: Codebook) -> None:
@@ -104,8 +104,8 @@ class ExecutorShards:
             for i, sql in enumerate(after)
             if sql in before
         ]
-        draft = Draft(rows).select(names.INSTANT, f"{moved} AS {names.CELL}", *columns)
-        return draft.made().where(f"{names.CELL} IS NOT NULL")
+        chain = SelectChain(rows).select(names.INSTANT, f"{moved} AS {names.CELL}", *columns)
+        return chain.to_dataframe().where(f"{names.CELL} IS NOT NULL")
 
     def _path(self, folder: str) -> str:
         return f"{self._files.root}/{folder}"

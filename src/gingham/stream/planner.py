@@ -15,9 +15,9 @@ from gingham.plan.bound import BoundQuery
 from gingham.plan.forest import Plan
 from gingham.plan.load import Load
 from gingham.session.measured_load import have_different_edges, measure_load
-from gingham.spark.analyze import rows_and_span
-from gingham.spark.enrich import Lookups
-from gingham.spark.run import too_large
+from gingham.spark.lookup_tables import LookupTables
+from gingham.spark.measure_rows import count_rows
+from gingham.spark.shared_run import grids_for_executors
 from gingham.stream.clock import Marks, Timing
 from gingham.stream.epoch import Epoch, Optimizer
 from gingham.stream.quarantine import Quarantine
@@ -36,7 +36,7 @@ class Job:
     stream: str
     time: str
     timing: Timing
-    lookups: Lookups
+    lookups: LookupTables
     queries: Callable[[], Sequence[BoundQuery]]  # those that are registered at this moment
     bind: Bind
     most_on_driver: int  # shards; grids with more stay with the executors
@@ -69,7 +69,9 @@ class Planner:
             for grid, count in shards_in(state.table, planned.forest).items()
             if grid.keys and grid.number not in planned.on_executors
         }
-        return planned.moved_to_executors(too_large(on_driver, self._job.most_on_driver // 2))
+        return planned.moved_to_executors(
+            grids_for_executors(on_driver, self._job.most_on_driver // 2)
+        )
 
     def without(
         self, epoch: Epoch, planned: Epoch, culprits: Iterable[BoundQuery], before: Marks
@@ -99,6 +101,6 @@ class Planner:
         job = self._job
 
         def count() -> Load:
-            return rows_and_span(df, job.time)[0]
+            return count_rows(df, job.time)[0]
 
         return measure_load(job.stream, queries, df, job.time, job.lookups, job.cost, count)

@@ -17,7 +17,7 @@ from pyspark.sql.streaming import StreamingQuery
 from gingham.core.errors import AnswerError, GinghamError
 from gingham.sinks.memory import MemorySink
 from gingham.sinks.sink import Sink
-from gingham.spark.failures import spark_says
+from gingham.spark.spark_errors import spark_message
 from gingham.stream.loop import Listener, StreamLoop
 from gingham.stream.progress import StreamProgress
 
@@ -127,7 +127,7 @@ class Running:
         for loop in self._loops:
             if loop.error is not None:
                 return loop.error
-        return AnswerError("the stream stopped", spark_says(error), "a source that can be read")
+        return AnswerError("the stream stopped", spark_message(error), "a source that can be read")
 
     def _advance_idle(self, idle: int) -> None:
         """Let the watermark of a quiet stream follow the clock on the wall."""

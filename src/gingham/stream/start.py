@@ -16,7 +16,7 @@ from gingham.checkpoint.log import Log
 from gingham.core.errors import CheckpointError
 from gingham.sinks.delivery import Delivery
 from gingham.sinks.sink import Sink
-from gingham.spark.session import configured
+from gingham.spark.spark_session import with_settings
 from gingham.stream.exact import ExactWork
 from gingham.stream.executor_shards import ExecutorShards
 from gingham.stream.loop import Listener, StreamLoop
@@ -83,7 +83,7 @@ def read_stream(
     writer = writer.queryName(f"gingham {label}")
     writer = writer.option("checkpointLocation", f"{files.root}/{_SOURCE}")
     trigger: dict[str, Any] = dict(start.trigger or {"processingTime": "0 seconds"})
-    with configured(spark, _LOCAL_FILES if files.is_local else {}):
+    with with_settings(spark, _LOCAL_FILES if files.is_local else {}):
         query = writer.trigger(**trigger).start()
         _await_sources(query)
     return query

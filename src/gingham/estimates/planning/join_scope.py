@@ -9,8 +9,8 @@ from sqlglot import exp
 
 from gingham.core.errors import QueryError
 from gingham.estimates.planning.join_aggregate import Relation
-from gingham.sql.scope import closest, column, spelled
-from gingham.sql.text import write
+from gingham.sql.scope import column_node, did_you_mean, matching_column
+from gingham.sql.sql_text import canonical_sql
 
 
 @dataclass
@@ -24,7 +24,7 @@ class JoinScope:
         """Add a relation of the FROM clause; gives its alias."""
         if not isinstance(table, exp.Table):
             raise QueryError(
-                f"a join with {write(table)[:40]}",
+                f"a join with {canonical_sql(table)[:40]}",
                 "only registered streams and tables can be sketched",
                 "its rows registered under a name: sketches.relation(name, df)",
             )
@@ -33,7 +33,7 @@ class JoinScope:
             raise QueryError(
                 f"there is no relation {table.name}",
                 "registered: " + (", ".join(r.name for r in catalog.values()) or "none"),
-                closest(table.name, catalog) or f'sketches.relation("{table.name}", df)',
+                did_you_mean(table.name, catalog) or f'sketches.relation("{table.name}", df)',
             )
         alias = (table.alias or table.name).lower()
         if alias in self.relations:
@@ -62,10 +62,10 @@ class JoinScope:
             alias, parts = head, parts[1:]
         else:
             alias = self._only_owner(parts)
-        name = spelled(parts[0], self.relations[alias].columns)
+        name = matching_column(parts[0], self.relations[alias].columns)
         if name is None:
             raise self._unknown(".".join((alias, *parts)))
-        bare: exp.Expr = column(name)
+        bare: exp.Expr = column_node(name)
         for part in parts[1:]:
             bare = exp.Dot(this=bare, expression=exp.to_identifier(part))
         return alias, bare
@@ -74,7 +74,7 @@ class JoinScope:
         name = parts[0]
         if name.lower() in self.merged:
             return self.merged[name.lower()]
-        found = [alias for alias, r in self.relations.items() if spelled(name, r.columns)]
+        found = [alias for alias, r in self.relations.items() if matching_column(name, r.columns)]
         if not found:
             raise self._unknown(".".join(parts))
         if len(found) > 1:
@@ -91,5 +91,5 @@ class JoinScope:
         return QueryError(
             f"there is no column {name}",
             f"none of {', '.join(self.relations)} has it",
-            closest(name, reachable) or "one of " + ", ".join(dict.fromkeys(reachable)),
+            did_you_mean(name, reachable) or "one of " + ", ".join(dict.fromkeys(reachable)),
         )

@@ -17,11 +17,16 @@ from gingham.estimates.algebra.join_query import JoinQuery, join_trees
 from gingham.estimates.planning.join_aggregate import Equality, JoinAggregate, Relation, Selection
 from gingham.estimates.planning.join_scope import JoinScope
 from gingham.logical.window import Window
-from gingham.sql.parse import group_by, refuse_what_cannot_be_shared
+from gingham.sql.parse import grouping_expressions, refuse_what_cannot_be_shared
 from gingham.sql.predicates import to_predicate
-from gingham.sql.scope import spelled
-from gingham.sql.text import cut_range_clause, read_select, write
-from gingham.sql.window_clause import is_window, read_window, two_windows, window_bound
+from gingham.sql.scope import matching_column
+from gingham.sql.sql_text import canonical_sql, cut_range_clause, parse_select
+from gingham.sql.window_clause import (
+    is_window_call,
+    parse_window,
+    two_windows_error,
+    window_bound_node,
+)
 
 _SHAPE = "SELECT count(*) or sum(r.x) FROM r, s WHERE r.a = s.b AND r.c > 5"
 
@@ -29,7 +34,7 @@ _SHAPE = "SELECT count(*) or sum(r.x) FROM r, s WHERE r.a = s.b AND r.c > 5"
 def parse_join_aggregate(text: str, name: str, catalog: Mapping[str, Relation]) -> JoinAggregate:
     """Read one query over relations by their names in lower case."""
     body, clause = cut_range_clause(text)
-    select = read_select(body)
+    select = parse_select(body)
     refuse_what_cannot_be_shared(select)
     if select.args.get("having"):
         raise QueryError(
@@ -93,7 +98,7 @@ def _from(select: exp.Select, scope: JoinScope, catalog: Mapping[str, Relation])
 
 
 def _using(name: str, before: list[str], alias: str, scope: JoinScope) -> exp.Expr:
-    having = [a for a in before if spelled(name, scope.relations[a].columns)]
+    having = [a for a in before if matching_column(name, scope.relations[a].columns)]
     other = scope.merged.get(name.lower()) or (having[0] if having else before[0])
     scope.merged[name.lower()] = other
     return exp.EQ(this=exp.column(name, other), expression=exp.column(name, alias))
@@ -113,7 +118,7 @@ def _equality(condition: exp.Expr, scope: JoinScope) -> Equality:
     """A condition over several relations: it must be an equality of one with another."""
     if isinstance(condition, exp.Or):
         raise QueryError(
-            f"an OR across relations: {write(condition)[:80]}",
+            f"an OR across relations: {canonical_sql(condition)[:80]}",
             "sketches multiply what equalities join; rows that match in one of two ways would be "
             "counted for each",
             "one query for each side of the OR, and one for both: a + b - both",
@@ -122,10 +127,10 @@ def _equality(condition: exp.Expr, scope: JoinScope) -> Equality:
         sides = (condition.this, condition.expression)
         owners = [scope.aliases(side) for side in sides]
         if all(len(owner) == 1 for owner in owners):
-            left, right = (write(scope.bare(side.unnest())) for side in sides)
+            left, right = (canonical_sql(scope.bare(side.unnest())) for side in sides)
             return owners[0][0], left, owners[1][0], right
     raise QueryError(
-        f"{write(condition)[:80]} is no equality between two relations",
+        f"{canonical_sql(condition)[:80]} is no equality between two relations",
         "random signs cancel for keys that are equal, and for no other relation between them",
         "r.a = s.b, with one relation on each side; or compute this query exactly",
     )
@@ -150,7 +155,7 @@ def _refuse_unjoined(scope: JoinScope, joins: list[Equality]) -> None:
 
 def _selection(conditions: list[exp.Expr]) -> Selection:
     both = exp.and_(*conditions, copy=False)
-    return Selection(to_predicate(both), write(both))
+    return Selection(to_predicate(both), canonical_sql(both))
 
 
 def _aggregate(select: exp.Select) -> exp.Expr:
@@ -159,9 +164,9 @@ def _aggregate(select: exp.Select) -> exp.Expr:
         node = item.unalias().unnest()
         if isinstance(node, exp.Count | exp.Sum):
             found.append(node)
-        elif window_bound(node) is None:
+        elif window_bound_node(node) is None:
             raise QueryError(
-                f"{write(node)[:60]} over a join",
+                f"{canonical_sql(node)[:60]} over a join",
                 "an estimate is a count or a sum: these add up row by row",
                 "SELECT count(*) or sum(x); for an average one query for each of them",
             )
@@ -182,41 +187,41 @@ def _measures(aggregate: exp.Expr, scope: JoinScope) -> dict[str, str]:
         if not owners and isinstance(argument, exp.Star | exp.Literal):
             return {}
         if len(owners) == 1 and not aggregate.expressions:
-            return {owners[0]: f"CAST(({write(scope.bare(argument))}) IS NOT NULL AS INT)"}
+            return {owners[0]: f"CAST(({canonical_sql(scope.bare(argument))}) IS NOT NULL AS INT)"}
         raise QueryError(
-            f"{write(aggregate)[:60]} over a join",
+            f"{canonical_sql(aggregate)[:60]} over a join",
             "rows are counted, all or those where one relation's value is known",
             "count(*) or count(r.x)",
         )
     if len(owners) <= 1:
-        return {(owners or list(scope.relations))[0]: write(scope.bare(argument))}
+        return {(owners or list(scope.relations))[0]: canonical_sql(scope.bare(argument))}
     factors = [(scope.aliases(factor), factor) for factor in _parts(argument, exp.Mul)]
     if any(len(owner) > 1 for owner, _ in factors):
         raise QueryError(
-            f"{write(aggregate)[:60]} mixes {' and '.join(owners)}",
+            f"{canonical_sql(aggregate)[:60]} mixes {' and '.join(owners)}",
             "a sketch adds up what one relation knows of its row; relations are multiplied",
             "a sum over one relation, sum(r.x), or over a product, sum(r.x * s.y)",
         )
     found: dict[str, list[str]] = {alias: [] for alias in owners}
     for owner, factor in factors:
         # A constant may stand with any of them.
-        found[(owner or owners)[0]].append(f"({write(scope.bare(factor))})")
+        found[(owner or owners)[0]].append(f"({canonical_sql(scope.bare(factor))})")
     return {alias: " * ".join(parts) for alias, parts in found.items()}
 
 
 def _window(select: exp.Select, clause: Window | None, scope: JoinScope) -> Window | None:
-    grouped = group_by(select)
-    calls = [node for node in grouped if is_window(node)]
-    keys = [node for node in grouped if not is_window(node)]
+    grouped = grouping_expressions(select)
+    calls = [node for node in grouped if is_window_call(node)]
+    keys = [node for node in grouped if not is_window_call(node)]
     if keys:
         raise QueryError(
-            f"GROUP BY {write(keys[0])[:60]}",
+            f"GROUP BY {canonical_sql(keys[0])[:60]}",
             "a sketch gives one number; every group would need a sketch of its own",
             "GROUP BY window(...) alone, and a query with a selection for each group that matters",
         )
     streams = {alias: r.time for alias, r in scope.relations.items() if r.time is not None}
     if len(calls) + (clause is not None) > 1:
-        raise two_windows()
+        raise two_windows_error()
     if not calls and clause is None:
         return None
     if not streams:
@@ -234,15 +239,15 @@ def _called(call: exp.Expr, streams: Mapping[str, str]) -> Window:
     qualified = subject.table if isinstance(subject, exp.Column) else ""
     if not named:
         raise QueryError(
-            f"window({write(subject)}, ...)",
+            f"window({canonical_sql(subject)}, ...)",
             "a window cuts every stream of the query by its event time: "
             + ", ".join(f"{alias}.{found}" for alias, found in streams.items()),
             f"window({time}, ...)" if len(set(streams.values())) == 1 else "[RANGE r SLIDE s]",
         )
     if qualified and (len(streams) > 1 or qualified.lower() not in streams):
         raise QueryError(
-            f"window({write(subject)}, ...) cuts one of several streams",
+            f"window({canonical_sql(subject)}, ...) cuts one of several streams",
             "every stream of the query is cut alike: rows join within a window",
             f"window({time}, ...) without the alias; sketches.relation(...) for what stays whole",
         )
-    return read_window(call, time)
+    return parse_window(call, time)

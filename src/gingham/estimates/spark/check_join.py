@@ -23,25 +23,28 @@ from gingham.estimates.algebra.join_query import Join
 from gingham.estimates.planning.bound_join import BoundJoin, Measure
 from gingham.estimates.planning.join_aggregate import JoinAggregate, Selection
 from gingham.logical.predicate import expressions, typed, whole
+from gingham.logical.try_form import NoTryForm, ToTryForm
 from gingham.plan.bound import Condition
-from gingham.spark.check import MakeSafe, Unsafe
-from gingham.spark.failures import complaint
-from gingham.spark.types import Types
+from gingham.spark.expression_types import ExpressionTypes
+from gingham.spark.spark_errors import refused_by_spark
 
 
 def check_join(
-    query: JoinAggregate, types: Mapping[str, Types], make_safe: Mapping[str, MakeSafe]
+    query: JoinAggregate, types: Mapping[str, ExpressionTypes], make_safe: Mapping[str, ToTryForm]
 ) -> BoundJoin:
     """The query with types; `types` and `make_safe` are of relations, by alias."""
     try:
         return _Binder(query, types, make_safe).bind()
     except (AnalysisException, ParseException) as error:
-        raise complaint(error) from None
+        raise refused_by_spark(error) from None
 
 
 class _Binder:
     def __init__(
-        self, query: JoinAggregate, types: Mapping[str, Types], make_safe: Mapping[str, MakeSafe]
+        self,
+        query: JoinAggregate,
+        types: Mapping[str, ExpressionTypes],
+        make_safe: Mapping[str, ToTryForm],
     ) -> None:
         self.query = query
         self.types = types
@@ -120,7 +123,7 @@ class _Binder:
                 typed(selection.predicate, known, lambda sql: (self._safe(alias, sql), None)),
                 selection.sql,
             )
-        except Unsafe:
+        except NoTryForm:
             self.fragile = True
             # Evaluated as it stands, with Spark's own order of evaluation.
             return Condition(whole(selection.sql), selection.sql)
@@ -128,13 +131,13 @@ class _Binder:
     def _safe(self, alias: str, sql: str) -> str:
         found, raises = self.make_safe[alias](sql)
         if raises is not None:
-            raise Unsafe
+            raise NoTryForm
         return found
 
     def _may_raise(self, alias: str, sql: str) -> bool:
         try:
             self._safe(alias, sql)
-        except Unsafe:
+        except NoTryForm:
             self.fragile = True
             return True
         return False

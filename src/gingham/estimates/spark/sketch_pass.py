@@ -24,11 +24,11 @@ from gingham.estimates.algebra.relation_rows import RelationRows
 from gingham.estimates.planning.sketch_plan import FragmentGrid, RelationPass
 from gingham.estimates.planning.sketch_table import no_sketches, pack_counters
 from gingham.plan.slices import Slices
-from gingham.spark.draft import Draft
-from gingham.spark.event_time import micros
-from gingham.spark.search import intervals, place, searches, values
-from gingham.spark.session import planned_once
-from gingham.spark.shards import constant, number_slices
+from gingham.spark.event_time import micros_sql
+from gingham.spark.interval_search import interval_columns, with_cut_positions
+from gingham.spark.rows_to_shards import array_sql, slice_number
+from gingham.spark.select_chain import SelectChain
+from gingham.spark.spark_session import without_adaptive_planning
 
 Sketcher = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
@@ -68,7 +68,7 @@ class SketchPasses:
             grouped[step] = group_rows(rows[step.relation], step, times[step.relation], step_slices)
             sketchers[step] = make_sketcher(sharing, step, step_slices)
         tried = [step for step in passes if step.relation not in self.on_executors]
-        with planned_once(grouped[passes[0]].sparkSession):
+        with without_adaptive_planning(grouped[passes[0]].sparkSession):
             # Jobs of many relations side by side: each alone would leave cores idle.
             with ThreadPoolExecutor() as pool:
                 tables = list(pool.map(lambda s: _collect_few(grouped[s], sharing, s), tried))
@@ -93,24 +93,26 @@ def group_rows(
     `slices` is None for a relation that is not cut into slices, `time` for one without a time.
     """
     words = [names.word(i) for i in range(len(step.attributes))]
-    draft = Draft(rows).plus(
+    chain = SelectChain(rows).with_columns(
         *(f"{sql} AS {name}" for sql, name in zip(step.attributes, words, strict=True))
     )
     keys = list(words)
     if slices is not None:
         assert time is not None  # only streams are cut into slices
-        draft = draft.plus(f"{micros(rows, time)} AS {names.TIME}")
-        draft, number = number_slices(draft, slices, names.SLICE)
-        draft = draft.plus(number)
+        chain = chain.with_columns(f"{micros_sql(rows, time)} AS {names.TIME}")
+        chain, number = slice_number(chain, slices, names.SLICE)
+        chain = chain.with_columns(number)
         keys.insert(0, names.SLICE)
     if step.fragments.cell_fragments:
-        draft = _number_fragments(draft, step.fragments)
+        chain = _number_fragments(chain, step.fragments)
         keys.insert(0, names.FRAGMENT)
         if -1 in step.fragments.cell_fragments:
-            draft = Draft(draft.made().where(f"{names.FRAGMENT} >= 0"))
+            chain = SelectChain(chain.to_dataframe().where(f"{names.FRAGMENT} >= 0"))
     # NULL where a sum would overflow.
     sums = [f"try_sum({m}) AS {names.partial(i)}" for i, m in enumerate(step.measures)]
-    return draft.select(*keys, f"count(*) AS {names.ROWS}", *sums).made(group_by=", ".join(keys))
+    return chain.select(*keys, f"count(*) AS {names.ROWS}", *sums).to_dataframe(
+        group_by=", ".join(keys)
+    )
 
 
 def make_sketcher(sharing: SharingPlan, step: RelationPass, slices: Slices | None) -> Sketcher:
@@ -139,15 +141,15 @@ def make_sketcher(sharing: SharingPlan, step: RelationPass, slices: Slices | Non
     return sketch
 
 
-def _number_fragments(draft: Draft, fragments: FragmentGrid) -> Draft:
+def _number_fragments(chain: SelectChain, fragments: FragmentGrid) -> SelectChain:
     """Add the column `__fragment`: the fragment of the cell that a row falls into."""
     axes = fragments.axes
-    draft = place(draft.plus(*values(axes)), searches(axes)).plus(*intervals(axes))
+    chain = with_cut_positions(chain, axes).with_columns(*interval_columns(axes))
     cell = "0"
     for position, axis in enumerate(axes):
         cell = f"({cell}) * {axis.size} + {names.interval(position)}"
-    listed = constant(list(fragments.cell_fragments), "array<int>")
-    return draft.plus(f"get({listed}, CAST({cell} AS INT)) AS {names.FRAGMENT}")
+    listed = array_sql(list(fragments.cell_fragments), "array<int>")
+    return chain.with_columns(f"get({listed}, CAST({cell} AS INT)) AS {names.FRAGMENT}")
 
 
 def _collect_few(grouped: DataFrame, sharing: SharingPlan, step: RelationPass) -> pa.Table | None:

@@ -28,17 +28,17 @@ WINDOW_CALL = "wind0w"
 _WINDOW = re.compile(r"\bwindow(?=\s*\()", re.IGNORECASE)
 
 
-def write(node: exp.Expr) -> str:
+def canonical_sql(node: exp.Expr) -> str:
     """The canonical text of a tree: equal texts mean the same."""
     return node.sql(dialect="spark", normalize_functions="lower", comments=False)
 
 
-def read_expression(text: str) -> exp.Expr:
+def parse_expression(text: str) -> exp.Expr:
     """A tree from canonical text."""
     return _with_limits(sqlglot.parse_one(text, read="spark"))
 
 
-def read_select(text: str) -> exp.Select:
+def parse_select(text: str) -> exp.Select:
     """The tree of one SELECT; whatever else is refused with its place in the text."""
     visible = _STRING.sub(lambda m: "~" * len(m[0]), text)
     body = text

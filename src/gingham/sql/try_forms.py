@@ -11,12 +11,12 @@ to NULL where it would raise, with a condition that tells this NULL from others:
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 
 from sqlglot import exp
 
-from gingham.sql.text import read_expression, write
+from gingham.logical.try_form import NoTryForm, TryForm
+from gingham.sql.sql_text import canonical_sql, parse_expression
 
 _TRY: dict[type[exp.Expr], str] = {
     exp.Add: "try_add",
@@ -57,46 +57,34 @@ _FLOATING = ("float", "double")
 _INTEGRAL = ("tinyint", "smallint", "int", "bigint")
 
 
-@dataclass(frozen=True, slots=True)
-class Safe:
-    """An expression that never raises, and where the original would; None if it never would."""
+def try_form(sql: str, types: Mapping[str, str], *, ansi: bool) -> TryForm:
+    """The try form of canonical SQL over columns of these types; raises NoTryForm.
 
-    sql: str
-    raises: str | None = None
-
-
-class CannotBeMadeSafe(Exception):  # noqa: N818  (says what happened, to one caller)
-    """The expression may raise and its NULLs say nothing about where."""
-
-
-def safe(sql: str, types: Mapping[str, str], *, ansi: bool) -> Safe:
-    """The safe form of canonical SQL over columns of these types.
-
-    >>> safe("a / b > 5", {"a": "double", "b": "double"}, ansi=True).sql
+    >>> try_form("a / b > 5", {"a": "double", "b": "double"}, ansi=True).sql
     'try_divide(a, b) > 5'
-    >>> safe("a * b", {"a": "double", "b": "int"}, ansi=True)
-    Safe(sql='a * b', raises=None)
+    >>> try_form("a * b", {"a": "double", "b": "int"}, ansi=True)
+    TryForm(sql='a * b', raises=None)
     """
-    return _safe(sql, tuple(sorted(types.items())), ansi)
+    return _try_form(sql, tuple(sorted(types.items())), ansi)
 
 
 def calls_user_function(sql: str) -> bool:
     """True if the SQL calls a function that is not Spark's own; it may raise whatever it likes."""
-    return any(isinstance(node, exp.Anonymous) for node in read_expression(sql).walk())
+    return any(isinstance(node, exp.Anonymous) for node in parse_expression(sql).walk())
 
 
 @cache
-def _safe(sql: str, types: tuple[tuple[str, str], ...], ansi: bool) -> Safe:  # noqa: FBT001
-    tree = read_expression(sql)
+def _try_form(sql: str, types: tuple[tuple[str, str], ...], ansi: bool) -> TryForm:  # noqa: FBT001
+    tree = parse_expression(sql)
     known = dict(types)
     if not ansi or not any(_may_raise(node, known) for node in tree.walk()):
-        return Safe(sql)
+        return TryForm(sql)
     if not all(isinstance(node, (*_STRICT, exp.Cast)) for node in tree.walk()):
-        raise CannotBeMadeSafe(sql)
-    columns = sorted({write(column) for column in tree.find_all(exp.Column)})
-    tried = write(_try_all(tree, known))
+        raise NoTryForm(sql)
+    columns = sorted({canonical_sql(column) for column in tree.find_all(exp.Column)})
+    tried = canonical_sql(_try_all(tree, known))
     inputs = "".join(f" AND {column} IS NOT NULL" for column in columns)
-    return Safe(tried, f"({tried}) IS NULL{inputs}")
+    return TryForm(tried, f"({tried}) IS NULL{inputs}")
 
 
 def _may_raise(node: exp.Expr, types: Mapping[str, str]) -> bool:
@@ -113,7 +101,7 @@ def _may_raise(node: exp.Expr, types: Mapping[str, str]) -> bool:
         case exp.Cast():
             return not (node.args.get("safe") or _widens(node, types))
         case exp.Func():
-            return write(node).partition("(")[0].lower() in _RAISING_FUNCTIONS
+            return canonical_sql(node).partition("(")[0].lower() in _RAISING_FUNCTIONS
         case _:
             return False
 
@@ -135,7 +123,7 @@ def _tried(node: exp.Expr) -> exp.Expr:
         divisor = exp.Nullif(this=node.expression, expression=exp.Literal.number(0))
         return exp.IntDiv(this=node.this, expression=divisor)
     # Negation and absolute value of integers have no try_ form.
-    raise CannotBeMadeSafe(write(node))
+    raise NoTryForm(canonical_sql(node))
 
 
 def _kind(node: exp.Expr, types: Mapping[str, str]) -> str:

@@ -1,8 +1,8 @@
-"""Ask Spark what types a query has, and whether it accepts it at all."""
+"""Binding: Spark tells the types of a query, or refuses it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import pyarrow as pa
 from pyspark.errors import AnalysisException, ParseException
@@ -23,40 +23,37 @@ from gingham.logical.predicate import (
     whole,
 )
 from gingham.logical.query import Query, Selected
+from gingham.logical.try_form import NoTryForm, ToTryForm
 from gingham.plan.bound import BoundQuery, Condition, Reading
-from gingham.spark.alone import finish, slots
-from gingham.spark.failures import complaint
-from gingham.spark.types import Types
-
-# (canonical SQL) -> (SQL that never raises, condition under which the original would); or raises.
-MakeSafe = Callable[[str], tuple[str, str | None]]
+from gingham.spark.expression_types import ExpressionTypes
+from gingham.spark.spark_errors import refused_by_spark
+from gingham.spark.unshared import aggregate_windows, select_outputs
 
 
-class Unsafe(Exception):  # noqa: N818  (not an error of the user's)
-    """An expression may raise and cannot be rewritten."""
-
-
-def check(query: Query, types: Types, time: str, make_safe: MakeSafe, *, ansi: bool) -> BoundQuery:
-    """The query with types; Spark's own complaint, in three parts, if there is one."""
+def bind_query(
+    query: Query, types: ExpressionTypes, time: str, to_try_form: ToTryForm, *, ansi: bool
+) -> BoundQuery:
+    """The query with types; raises Spark's own complaint, in three parts, if there is one."""
     try:
-        known = _known_types(query, types)
-        schema = _slots_schema(query, types, time)
-        if known is None or not query.plain:
-            # Something that only the query as a whole shows: let Spark look at all of it.
-            finish(slots(types.rows, query, time), query).schema  # noqa: B018  (asks Spark)
+        known_types = _known_types(query, types)
+        schema = _aggregated_schema(query, types, time)
+        if known_types is None or not query.plain:
+            # Some errors only the query as a whole shows: Spark analyses all of it.
+            aggregated = aggregate_windows(types.rows, query, time)
+            select_outputs(aggregated, query).schema  # noqa: B018  (asks Spark)
     except (AnalysisException, ParseException) as error:
-        raise complaint(error) from None
-    if known is None:
+        raise refused_by_spark(error) from None
+    if known_types is None:
         raise QueryError(
             f"a condition that is not boolean: {query.where_sql}",
             "a row is kept or not",
             "a comparison, for example x > 0",
         )
-    return _Binder(query, known, make_safe, schema, ansi=ansi).bind()
+    return _Binder(query, known_types, to_try_form, schema, ansi=ansi).bind()
 
 
-def _known_types(query: Query, types: Types) -> dict[str, str] | None:
-    """The types of all expressions in a query; None if a condition is not boolean."""
+def _known_types(query: Query, types: ExpressionTypes) -> dict[str, str] | None:
+    """The types of all expressions in a query, by their SQL; None if a condition is not boolean."""
     predicates = [query.where, *(selected.where for selected in query.aggregates)]
     wanted = {sql for predicate in predicates for sql in expressions(predicate)}
     wanted |= {a for selected in query.aggregates for a in selected.arguments if a != "*"}
@@ -72,8 +69,8 @@ def _known_types(query: Query, types: Types) -> dict[str, str] | None:
     return known if all(kind.simpleString() == "boolean" for kind in kinds) else None
 
 
-def _slots_schema(query: Query, types: Types, time: str) -> pa.Schema:
-    """Window bounds, keys and aggregates, as Arrow types."""
+def _aggregated_schema(query: Query, types: ExpressionTypes, time: str) -> pa.Schema:
+    """The Arrow types of window bounds, keys and aggregates."""
     instant = types.rows.schema[time].dataType
     keys = types.scalars(query.keys)
     calls = [selected.sql for selected in query.aggregates]
@@ -88,18 +85,20 @@ def _slots_schema(query: Query, types: Types, time: str) -> pa.Schema:
 
 
 class _Binder:
+    """Builds a `BoundQuery`; `fragile` becomes true at an expression that has no try form."""
+
     def __init__(
         self,
         query: Query,
         types: Mapping[str, str],
-        make_safe: MakeSafe,
+        to_try_form: ToTryForm,
         schema: pa.Schema,
         *,
         ansi: bool,
     ) -> None:
         self.query = query
         self.types = types
-        self.make_safe = make_safe
+        self.to_try_form = to_try_form
         self.schema = schema
         self.ansi = ansi
         self.fragile = False
@@ -108,19 +107,24 @@ class _Binder:
         query = self.query
         where = self._condition(query.where, query.where_sql)
         guards: list[Reading] = []
-        keys = tuple(self._safe(k, where, guards) for k in query.keys)
+        keys = tuple(self._try_form(k, where, guards) for k in query.keys)
         readings = tuple(
             self._reading(i, selected, where, guards) for i, selected in enumerate(query.aggregates)
         )
-        guards = list(dict.fromkeys(guards))
         return BoundQuery(
-            query, where, keys, readings, tuple(guards), self.schema, fragile=self.fragile
+            query=query,
+            where=where,
+            keys=keys,
+            readings=readings,
+            guards=tuple(dict.fromkeys(guards)),
+            slots=self.schema,
+            fragile=self.fragile,
         )
 
     def _condition(self, predicate: Predicate, sql: str) -> Condition:
         try:
-            return Condition(typed(predicate, self.types, self.make_safe), sql)
-        except Unsafe:
+            return Condition(typed(predicate, self.types, self.to_try_form), sql)
+        except NoTryForm:
             self.fragile = True
             # Evaluated as it stands, with Spark's own order of evaluation.
             return Condition(whole(sql), sql)
@@ -134,7 +138,7 @@ class _Binder:
             condition = self._condition(selected.where, both)
         literal = _literal_arguments(selected)
         arguments = tuple(
-            a if i in literal else self._safe(a, condition, guards, selected.filter_sql)
+            a if i in literal else self._try_form(a, condition, guards, selected.filter_sql)
             for i, a in enumerate(selected.arguments)
         )
         call = Call(
@@ -148,28 +152,29 @@ class _Binder:
         aggregate.partials  # noqa: B018  (refuses types that it has no partial for)
         return Reading(aggregate, condition, selected.filter_sql)
 
-    def _safe(
+    def _try_form(
         self,
         sql: str,
         condition: Condition,
         guards: list[Reading],
         filter_sql: str | None = None,
     ) -> str:
+        """The try form of an argument or key; where it may raise, add a guard that counts rows."""
         if sql == "*":
             return sql
         try:
-            safe, raises = self.make_safe(sql)
-        except Unsafe:
+            try_form = self.to_try_form(sql)
+        except NoTryForm:
             self.fragile = True
-            # Evaluated for rows of the query only; nobody else can share it.
+            # Evaluated for rows of the query only; no other query can share it.
             return f"CASE WHEN {condition.sql} THEN {sql} END"
-        if raises is not None:
-            failures = bind(Call("count_if", (raises,), ("boolean",), pa.int64()))
+        if try_form.raises is not None:
+            failures = bind(Call("count_if", (try_form.raises,), ("boolean",), pa.int64()))
             guards.append(Reading(failures, condition, filter_sql))
-        return safe
+        return try_form.sql
 
 
 def _literal_arguments(selected: Selected) -> range:
-    """Percentages, accuracies and limits stay as they are written."""
+    """The positions of percentages, accuracies and limits, which stay as they are written."""
     first = LITERAL_FROM.get(selected.function, len(selected.arguments))
     return range(first, len(selected.arguments))

@@ -7,13 +7,13 @@ from sqlglot import exp
 from gingham.core.errors import QueryError
 from gingham.logical.catalog import Catalog, Table
 from gingham.logical.query import Join
-from gingham.sql.scope import Scope, spelled, table_of
-from gingham.sql.text import write
+from gingham.sql.scope import Scope, matching_column, table_of
+from gingham.sql.sql_text import canonical_sql
 
 Joined = tuple[tuple[Join, bool], ...]
 
 
-def read_joins(
+def parse_joins(
     joins: list[exp.Expr], where: exp.Expr | None, scope: Scope, catalog: Catalog
 ) -> tuple[Joined, exp.Expr | None]:
     """Add the joined tables to the scope; give the joins, and WHERE without join conditions."""
@@ -68,7 +68,7 @@ def _using(join: exp.Join, table: Table, alias: str, scope: Scope) -> tuple[str,
     names = {identifier.name.lower() for identifier in join.args["using"]}
     if names != {k.lower() for k in table.key}:
         raise _not_by_key(table)
-    on = tuple(write(scope.resolve(exp.column(k))) for k in table.key)
+    on = tuple(canonical_sql(scope.resolve(exp.column(k))) for k in table.key)
     scope.hidden |= {(alias, k.lower()) for k in table.key}
     return on
 
@@ -85,7 +85,7 @@ def _equalities(
         if match is None or match[0] in found:
             rest.append(condition)
         else:
-            found[match[0]] = write(scope.resolve(match[1]))
+            found[match[0]] = canonical_sql(scope.resolve(match[1]))
     if set(found) != set(table.key):
         raise _not_by_key(table)
     return tuple(found[k] for k in table.key), rest
@@ -97,11 +97,11 @@ def _key_side(node: exp.EQ, table: Table, alias: str, scope: Scope) -> tuple[str
     def own(column: exp.Column) -> bool:
         if column.table:
             return column.table.lower() == alias
-        return bool(spelled(column.name, table.columns)) and not scope.reaches(column.name)
+        return bool(matching_column(column.name, table.columns)) and not scope.reaches(column.name)
 
     for this, other in ((node.this, node.expression), (node.expression, node.this)):
         if isinstance(this, exp.Column) and own(this):
-            key = spelled(this.name, dict.fromkeys(table.key, ""))
+            key = matching_column(this.name, dict.fromkeys(table.key, ""))
             if key is not None and not any(own(c) for c in other.find_all(exp.Column)):
                 return key, other
     return None

@@ -1,4 +1,4 @@
-"""What Spark says about expressions over one DataFrame; it is asked about each only once."""
+"""The types of SQL expressions over a DataFrame, as Spark's analyzer tells them."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from pyspark.sql.types import DataType
 
 
 def column_types(rows: DataFrame) -> dict[str, str]:
-    """The columns of some rows, and their types as Spark writes them."""
+    """The types of a DataFrame's columns by name, as Spark writes them (`bigint`, `string`)."""
     return {field.name: field.dataType.simpleString() for field in rows.schema.fields}
 
 
-class Types:
-    """The types of expressions over some rows, remembered.
+class ExpressionTypes:
+    """A cache of the types of SQL expressions over one DataFrame.
 
-    Spark needs some milliseconds to analyse a query, and the thousandth query over a stream
-    mostly says what others said before.
+    Spark needs some milliseconds to analyse an expression, and most expressions of the thousandth
+    query over a stream occur in earlier queries.
     """
 
     def __init__(self, rows: DataFrame) -> None:
@@ -27,7 +27,7 @@ class Types:
         self._aggregates: dict[str, DataType] = {}
 
     def scalars(self, expressions: Iterable[str]) -> dict[str, DataType]:
-        """The types of expressions over a row; raises what Spark raises."""
+        """The types of expressions over a row, by their SQL; raises what Spark raises."""
         wanted = sorted(set(expressions))
         new = [sql for sql in wanted if sql not in self._scalars]
         if new:
@@ -36,7 +36,7 @@ class Types:
         return {sql: self._scalars[sql] for sql in wanted}
 
     def aggregates(self, calls: Iterable[str]) -> dict[str, DataType]:
-        """The types of aggregates over all rows; raises what Spark raises."""
+        """The types of aggregate calls over all rows, by their SQL; raises what Spark raises."""
         wanted = sorted(set(calls))
         new = [sql for sql in wanted if sql not in self._aggregates]
         if new:

@@ -1,4 +1,4 @@
-"""The Spark session, and what Gingham needs to know of it."""
+"""The Spark session: getting one, and running jobs under other settings."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pyspark.sql import SparkSession
 
 
-def session() -> SparkSession:
+def active_or_new_session() -> SparkSession:
     """The active session, or a new local one that uses all cores."""
     active = SparkSession.getActiveSession()
     if active is not None:
@@ -32,26 +32,26 @@ def session() -> SparkSession:
 
 
 @contextmanager
-def planned_once(spark: SparkSession, *, few: bool = False) -> Generator[None]:
-    """Run a job that shuffles little: one partition per core, and no planning between stages.
+def without_adaptive_planning(spark: SparkSession, *, few_rows: bool = False) -> Generator[None]:
+    """Run jobs that shuffle little: one partition per core, and no planning between stages.
 
-    Few rows also take less time than generating code for them.
+    With `few_rows`, whole-stage code generation is off too: it takes longer than such rows do.
     """
-    wanted = {
+    settings = {
         "spark.sql.adaptive.enabled": "false",
         "spark.sql.shuffle.partitions": str(spark.sparkContext.defaultParallelism),
     }
-    if few:
-        wanted["spark.sql.codegen.wholeStage"] = "false"
-    with configured(spark, wanted):
+    if few_rows:
+        settings["spark.sql.codegen.wholeStage"] = "false"
+    with with_settings(spark, settings):
         yield
 
 
 @contextmanager
-def configured(spark: SparkSession, wanted: Mapping[str, str]) -> Generator[None]:
-    """Run something with other settings, and set them back."""
-    before = {name: spark.conf.get(name, None) for name in wanted}
-    for name, value in wanted.items():
+def with_settings(spark: SparkSession, settings: Mapping[str, str]) -> Generator[None]:
+    """Change settings of the session for the body of a `with`, and restore them afterwards."""
+    before = {name: spark.conf.get(name, None) for name in settings}
+    for name, value in settings.items():
         spark.conf.set(name, value)
     try:
         yield
@@ -64,5 +64,5 @@ def configured(spark: SparkSession, wanted: Mapping[str, str]) -> Generator[None
 
 
 def is_ansi(spark: SparkSession) -> bool:
-    """True if Spark raises on overflow and division by zero."""
+    """True if the session is in ANSI mode: Spark raises on overflow and division by zero."""
     return str(spark.conf.get("spark.sql.ansi.enabled")).lower() == "true"

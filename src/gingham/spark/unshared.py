@@ -1,4 +1,4 @@
-"""A query as the Spark job that it would be alone: the oracle, and the price of not sharing."""
+"""One query as a Spark job of its own: what it would be without Gingham."""
 
 from __future__ import annotations
 
@@ -7,24 +7,27 @@ from pyspark.sql import functions as F
 
 from gingham.core import names
 from gingham.logical.query import Query
-from gingham.spark.event_time import micros
+from gingham.spark.event_time import micros_sql
 
 
-def alone(enriched: DataFrame, query: Query, time: str) -> DataFrame:
+def answer_alone(enriched: DataFrame, query: Query, time: str) -> DataFrame:
     """The query's answer, computed by Spark without any sharing."""
-    return finish(slots(enriched, query, time), query)
+    return select_outputs(aggregate_windows(enriched, query, time), query)
 
 
-def slots(enriched: DataFrame, query: Query, time: str) -> DataFrame:
-    """Window bounds, keys and aggregates, before HAVING and the arithmetic of SELECT."""
+def aggregate_windows(enriched: DataFrame, query: Query, time: str) -> DataFrame:
+    """The query's aggregates by window and keys, before HAVING and the arithmetic of SELECT.
+
+    The columns are `window_start`, `window_end`, `__key_0`, ..., `__aggregate_0`, ...
+    """
     rows = enriched.where(query.where_sql)
     window = query.window
     length = max(window.range, window.slide)
     if window.range < window.slide:
         # Spark has no windows with gaps: windows as long as the slide, without the rows in gaps.
-        since = F.expr(f"pmod({micros(enriched, time)} - {window.start}, {window.slide})")
+        since = F.expr(f"pmod({micros_sql(enriched, time)} - {window.start}, {window.slide})")
         rows = rows.where(since < window.range)
-    spans = F.window(
+    window_column = F.window(
         names.quoted(time),
         f"{length} microseconds",
         f"{window.slide} microseconds",
@@ -32,11 +35,11 @@ def slots(enriched: DataFrame, query: Query, time: str) -> DataFrame:
     )
     keys = [F.expr(k).alias(names.key(i)) for i, k in enumerate(query.keys)]
     values = [F.expr(a.sql).alias(names.aggregate(i)) for i, a in enumerate(query.aggregates)]
-    grouped = rows.groupBy(spans.alias("__window"), *keys)
-    answered = grouped.agg(*values) if values else grouped.agg(F.count("*").alias("__rows"))
+    grouped = rows.groupBy(window_column.alias("__window"), *keys)
+    aggregated = grouped.agg(*values) if values else grouped.agg(F.count("*").alias("__rows"))
     start = F.col("__window.start")
     end = _plus(start, window.range) if window.range < window.slide else F.col("__window.end")
-    return answered.select(
+    return aggregated.select(
         start.alias(names.WINDOW_START),
         end.alias(names.WINDOW_END),
         *(names.key(i) for i in range(len(keys))),
@@ -44,17 +47,17 @@ def slots(enriched: DataFrame, query: Query, time: str) -> DataFrame:
     )
 
 
-def finish(answered: DataFrame, query: Query, *also: str) -> DataFrame:
-    """HAVING and SELECT over window bounds, keys and aggregates; Spark's own arithmetic."""
+def select_outputs(aggregated: DataFrame, query: Query, *more_columns: str) -> DataFrame:
+    """Apply the query's HAVING and SELECT to what `aggregate_windows` gives, by Spark's rules."""
     if query.having is not None:
-        answered = answered.where(query.having)
-    return answered.select(
-        *also,
+        aggregated = aggregated.where(query.having)
+    return aggregated.select(
+        *more_columns,
         names.WINDOW_START,
         names.WINDOW_END,
         *(F.expr(o.sql).alias(o.name) for o in query.outputs),
     )
 
 
-def _plus(start: Column, length: int) -> Column:
-    return start + F.expr(f"make_dt_interval(0, 0, 0, {length} / 1000000.0)")
+def _plus(start: Column, micros: int) -> Column:
+    return start + F.expr(f"make_dt_interval(0, 0, 0, {micros} / 1000000.0)")

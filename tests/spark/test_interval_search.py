@@ -10,9 +10,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from gingham.logical.domain import DATE, DOUBLE, INTEGER, STRING, Domain
-from gingham.spark import search
-from gingham.spark.draft import Draft
-from gingham.spark.search import Search, place
+from gingham.spark.interval_search import MOST_BRANCHES, IntervalSearch, with_positions
+from gingham.spark.select_chain import SelectChain
 
 _NAN, _INF = math.nan, math.inf
 _DECIMAL = Domain("decimal", scale=2, precision=20)
@@ -28,22 +27,20 @@ _CASES = [
 ]
 
 
-@pytest.mark.parametrize("branches", [search.MOST_BRANCHES, 0])
+@pytest.mark.parametrize("branches", [MOST_BRANCHES, 0])
 @pytest.mark.parametrize(("domain", "kind", "cuts", "values"), _CASES)
 def test_places(
     spark: SparkSession,
-    monkeypatch: pytest.MonkeyPatch,
     branches: int,
     domain: Domain,
     kind: pa.DataType,
     cuts: list[Any],
     values: list[Any],
 ):
-    monkeypatch.setattr(search, "MOST_BRANCHES", branches)
-    looked_for = Search("value", "found", domain, tuple(cuts))
+    looked_for = IntervalSearch("value", "found", domain, tuple(cuts))
     number = pa.float64() if looked_for.in_doubles and kind == pa.int64() else kind
     df = spark.createDataFrame(pa.table({"value": pa.array(values, kind).cast(number)}))
-    found = place(Draft(df), [looked_for]).made().toArrow()
+    found = with_positions(SelectChain(df), [looked_for], branches).to_dataframe().toArrow()
     ordered = [_order(domain, c / 100 if domain is _DECIMAL else c) for c in cuts]
     for value, interval in zip(found["value"].to_pylist(), found["found"].to_pylist(), strict=True):
         expected = None if value is None else bisect_right(ordered, _order(domain, value))

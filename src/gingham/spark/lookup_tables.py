@@ -1,0 +1,107 @@
+"""Enriching a stream: every static table is joined once, for all queries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from itertools import groupby
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from gingham.core.names import quoted
+from gingham.logical.query import Join
+
+_MOST_BROADCAST_ROWS = 500_000  # each executor holds a copy of such a table
+
+
+@dataclass(frozen=True, slots=True)
+class LookupTable:
+    """A static table's rows, the columns of its unique key, and its number of rows."""
+
+    rows: DataFrame
+    key: tuple[str, ...]
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class _JoinedTables:
+    """The tables of joins on the same key as one DataFrame; a small one is cached in memory."""
+
+    rows: DataFrame
+    small: bool
+
+
+class LookupTables:
+    """The static tables of a loom, by name. Small ones are read once and cached in memory."""
+
+    def __init__(self) -> None:
+        self._tables: dict[str, LookupTable] = {}
+        self._joined: dict[object, _JoinedTables] = {}
+
+    def __setitem__(self, name: str, table: LookupTable) -> None:
+        self._tables[name] = table
+
+    def __getitem__(self, name: str) -> LookupTable:
+        return self._tables[name]
+
+    def enrich(
+        self,
+        stream: DataFrame,
+        joins: Iterable[tuple[Join, bool]],
+        columns: Iterable[str] | None = None,
+        *,
+        few_rows: bool = False,
+    ) -> DataFrame:
+        """Join the stream with tables, whose columns become `table.column`.
+
+        `joins` are pairs of a join and whether it is inner; `columns` are those to keep, else all.
+        A join that is not inner also gives `table.__matched`, true where the table has a match.
+        With `few_rows`, one task joins all rows and reads small tables itself, which is quicker
+        than broadcasting them.
+        """
+        joins = tuple(joins)
+        if few_rows:
+            stream = stream.coalesce(1)
+        for (on, inner), group in groupby(joins, key=lambda pair: (pair[0].on, pair[1])):
+            tables = self._join_tables([join for join, _ in group], inner=inner)
+            rows = tables.rows
+            if tables.small:
+                rows = rows.hint("shuffle_hash") if few_rows else F.broadcast(rows)
+            keys = [_key(i) for i in range(len(on))]
+            condition = " AND ".join(f"({o}) = {key}" for o, key in zip(on, keys, strict=True))
+            how = "inner" if inner else "left"
+            stream = stream.join(rows, F.expr(condition), how).drop(*keys)
+        if columns is None:
+            return stream
+        wanted = {*columns, *(join.matched for join, inner in joins if not inner)}
+        return stream.select(*(quoted(c) for c in stream.columns if c in wanted))
+
+    def _join_tables(self, joins: Sequence[Join], *, inner: bool) -> _JoinedTables:
+        """Join the tables of joins on the same key with each other, so that one lookup does."""
+        cache_key = (tuple(joins), inner)
+        if cache_key not in self._joined:
+            tables = [_with_names(join, self._tables[join.table], inner=inner) for join in joins]
+            keys = [_key(i) for i in range(len(joins[0].on))]
+            rows = reduce(lambda a, b: a.join(b, keys, "inner" if inner else "full"), tables)
+            # Spark guesses the size of a join of tables, and guesses far too high.
+            count = sum(self._tables[join.table].count for join in joins)
+            small = count <= _MOST_BROADCAST_ROWS
+            rows = rows.coalesce(1).persist() if small else rows
+            self._joined[cache_key] = _JoinedTables(rows, small)
+        return self._joined[cache_key]
+
+
+def _with_names(join: Join, table: LookupTable, *, inner: bool) -> DataFrame:
+    """The table's rows with its columns as the enriched stream names them, and its key columns."""
+    rows = table.rows
+    columns = [rows[quoted(k)].alias(_key(i)) for i, k in enumerate(table.key)]
+    columns += [rows[quoted(c)].alias(join.column(c)) for c in rows.columns]
+    if not inner:
+        columns.append(F.lit(True).alias(join.matched))
+    return rows.select(*columns)
+
+
+def _key(position: int) -> str:
+    return f"__lookup_{position}"

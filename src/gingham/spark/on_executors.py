@@ -1,0 +1,85 @@
+"""Finals on the executors: the same functions as on the driver, over the shards of some groups."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from gingham.core import names
+from gingham.finals.answer import answer
+from gingham.finals.condense import condense
+from gingham.finals.frames import Due
+from gingham.finals.records import Read
+from gingham.finals.shards import ShardTable, no_shards
+from gingham.plan.bound import BoundQuery
+from gingham.plan.cells import Cells
+from gingham.plan.forest import Forest
+from gingham.plan.slices import Slices
+from gingham.spark.rows_to_shards import in_grids_sql, shard_cell_sql
+
+_BUCKET = "__bucket"
+_SHARDS_PER_BUCKET = 100_000
+_BUCKETS = 64  # if the number of shards is unknown
+
+
+def answer_on_executors(
+    query: BoundQuery, shards: DataFrame, count: int, read: Read, slices: Mapping[int, Slices]
+) -> DataFrame:
+    """Aggregates of the query by window and keys, computed where the shards are.
+
+    `count` is the number of shards of the query's grid. No shard reaches the driver.
+    """
+    grid = read.forest.grid_of(query)
+    cell = shard_cell_sql(read.layout, slices)
+    shards_of_grid = shards.where(in_grids_sql(cell, [read.numbers(grid)]))
+    bucket = _bucket_of_keys(query, read.forest, max(1, count // _SHARDS_PER_BUCKET))
+
+    def compute(table: pa.Table) -> pa.Table:
+        return answer(query, read.table(table, slices), Cells())
+
+    buckets = shards_of_grid.withColumn(_BUCKET, bucket).groupBy(_BUCKET)
+    return buckets.applyInArrow(compute, schema=from_arrow_schema(query.slots))
+
+
+def answer_due_on_executors(
+    query: BoundQuery, shards: DataFrame, forest: Forest, due: Due
+) -> DataFrame:
+    """Aggregates of the query by window and keys, for the windows that are due.
+
+    `shards` have instants in place of codes; `__fresh` marks those of the last batch.
+    """
+    low, high = due.reach(query.window)
+    needed = shards.where(in_grids_sql(names.CELL, [forest.grid_of(query)])).where(
+        f"{names.INSTANT} >= {low}L AND {names.INSTANT} < {high}L"
+    )
+
+    def compute(table: pa.Table) -> pa.Table:
+        fresh = table[names.FRESH].to_numpy(zero_copy_only=False).astype(bool)
+        complete = pa.concat_tables([table, no_shards(forest)], promote_options="default")
+        return answer(query, ShardTable(complete, forest, fresh), Cells(), due)
+
+    bucket = _bucket_of_keys(query, forest, _BUCKETS)
+    buckets = needed.withColumn(_BUCKET, bucket).groupBy(_BUCKET)
+    return buckets.applyInArrow(compute, schema=from_arrow_schema(query.slots))
+
+
+def condense_on_executors(shards: DataFrame, forest: Forest) -> DataFrame:
+    """Merge shards of the same instant, cell and keys into one, where they are."""
+    keys = [k for i in range(len(forest.keys)) if (k := names.key(i)) in shards.columns]
+    bucket = F.pmod(F.hash(names.INSTANT, *keys), F.lit(_BUCKETS))
+    columns = shards.columns
+
+    def compute(table: pa.Table) -> pa.Table:
+        return condense(table.select(columns), forest).select(columns)
+
+    return shards.withColumn(_BUCKET, bucket).groupBy(_BUCKET).applyInArrow(compute, shards.schema)
+
+
+def _bucket_of_keys(query: BoundQuery, forest: Forest, buckets: int) -> Column:
+    """The bucket of a shard: all shards of a group are in the same one."""
+    keys = [names.key(forest.keys.index(k)) for k in forest.grid_of(query).keys]
+    return F.pmod(F.hash(*keys), F.lit(buckets)) if keys else F.lit(0)

@@ -1,0 +1,45 @@
+"""A chain of nested SELECTs over a DataFrame, given to Spark as one SQL statement.
+
+Every DataFrame method called from Python costs a dozen calls to the JVM; for a small batch these
+calls are most of its cost.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import count
+
+from pyspark.sql import DataFrame
+
+_view_numbers = count()
+
+
+@dataclass(frozen=True, slots=True)
+class SelectChain:
+    """A DataFrame, and the SELECT lists to apply to it, the first one innermost."""
+
+    rows: DataFrame
+    select_lists: tuple[str, ...] = ()
+
+    def with_columns(self, *columns: str) -> SelectChain:
+        """Add a SELECT of all columns and these, each written as `sql AS name`."""
+        return self.select("*", *columns) if columns else self
+
+    def select(self, *columns: str) -> SelectChain:
+        """Add a SELECT of only these columns."""
+        return SelectChain(self.rows, (*self.select_lists, ", ".join(columns)))
+
+    def to_dataframe(self, group_by: str = "") -> DataFrame:
+        """The chain as one DataFrame; `group_by` is the GROUP BY list of the last SELECT."""
+        if not self.select_lists:
+            return self.rows
+        spark, view = self.rows.sparkSession, f"__gingham_{next(_view_numbers)}"
+        text = view
+        for select_list in self.select_lists:
+            text = f"(SELECT {select_list} FROM {text})"  # noqa: S608  (every part is ours, or checked)
+        text = text.removeprefix("(").removesuffix(")")
+        self.rows.createOrReplaceTempView(view)
+        try:
+            return spark.sql(f"{text} GROUP BY {group_by}" if group_by else text)
+        finally:
+            spark.catalog.dropTempView(view)

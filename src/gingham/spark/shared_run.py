@@ -1,0 +1,137 @@
+"""One shared run over a static DataFrame."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+from pyspark import StorageLevel
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from gingham.core.arrays import Ints
+from gingham.core.errors import GinghamError
+from gingham.core.stopwatch import Stopwatch
+from gingham.finals.answer import answer
+from gingham.finals.records import Read
+from gingham.finals.shards import ShardTable
+from gingham.plan.bound import BoundQuery
+from gingham.plan.cells import Cells
+from gingham.plan.forest import Grid, Plan
+from gingham.plan.records import Reduced
+from gingham.plan.slices import Slices, sliced
+from gingham.spark.answers import (
+    Answers,
+    CollectedAnswer,
+    FailedAnswer,
+    LazyAnswer,
+    QueryAnswer,
+    Statistics,
+)
+from gingham.spark.on_executors import answer_on_executors
+from gingham.spark.rows_to_records import rows_to_records
+from gingham.spark.rows_to_shards import in_grids_sql, rows_to_shards, shard_cell_sql
+from gingham.spark.spark_session import without_adaptive_planning
+
+MOST_SHARDS_ON_DRIVER = 1_000_000
+
+
+def run_shared(
+    spark: SparkSession,
+    plan: Plan,
+    enriched: DataFrame,
+    event_time: str,
+    find_instant: Callable[[], int],
+    *,
+    most_on_driver: int = MOST_SHARDS_ON_DRIVER,
+    cells: Cells,
+    folds: Mapping[int, Ints],
+    reduced: Reduced | None = None,
+) -> Answers:
+    """Answer all queries of a plan from one pass over the rows.
+
+    `find_instant` gives an instant at which there is data; it is called only if edges must be
+    listed. `cells` caches the cells in which conditions hold, `folds` are those of
+    `rows_to_shards`. Shards are shuffled, or records if fragments are `reduced` to such.
+    """
+    forest, watch = plan.forest, Stopwatch()
+    read = Read(forest, reduced)
+    slices = sliced(forest.trees, lambda: (find_instant(), None))
+    watch.lap("slices")
+    shards = (
+        rows_to_shards(enriched, forest, slices, event_time, folds=folds)
+        if reduced is None
+        else rows_to_records(enriched, forest, reduced, slices, event_time)
+    )
+    if not forest.keys:
+        # Without keys there are at most slices x cells shards, so they may come at once, and
+        # planning again after every stage would cost more than it could save.
+        with without_adaptive_planning(spark):
+            table, on_executors, counts = shards.toArrow(), frozenset[Grid](), {}
+    else:
+        shards = shards.persist(StorageLevel.MEMORY_AND_DISK)
+        counts = _count_shards(shards, read, slices)
+        on_executors = grids_for_executors(counts, most_on_driver)
+        cell, grids = shard_cell_sql(read.layout, slices), map(read.numbers, on_executors)
+        table = shards.where(f"NOT {in_grids_sql(cell, grids)}").toArrow()
+    watch.lap("shards")
+    on_driver = [q for q in forest.queries if forest.grid_of(q) not in on_executors]
+    answers = _answer_on_driver(spark, on_driver, read.table(table, slices), cells)
+    for query in forest.queries:
+        grid = forest.grid_of(query)
+        if grid in on_executors:
+            aggregated = answer_on_executors(query, shards, counts[grid], read, slices)
+            answers[query.name] = LazyAnswer(query.query, aggregated)
+    watch.lap("finals")
+    statistics = Statistics(
+        queries=len(forest.queries),
+        shards=sum(counts.values()) if forest.keys else table.num_rows,
+        grids=len(forest.grids),
+        cells=forest.cells,
+        partials=len(forest.columns),
+        in_executors=tuple(q.name for q in forest.queries if forest.grid_of(q) in on_executors),
+        seconds=watch.laps,
+        fragments=() if reduced is None else reduced.notices,
+    )
+    if forest.keys and not on_executors:
+        shards.unpersist()
+    in_order = {query.name: answers[query.name] for query in forest.queries}
+    return Answers(in_order, statistics, shards.unpersist if on_executors else lambda: None)
+
+
+def grids_for_executors(counts: Mapping[Grid, int], most: int) -> frozenset[Grid]:
+    """The largest grids, as many as must stay on executors to leave `most` shards to the driver.
+
+    `counts` are the numbers of shards of all grids.
+    """
+    on_executors: set[Grid] = set()
+    for grid in sorted(counts, key=lambda g: counts[g], reverse=True):
+        if sum(n for g, n in counts.items() if g not in on_executors) <= most:
+            break
+        on_executors.add(grid)
+    return frozenset(on_executors)
+
+
+def _answer_on_driver(
+    spark: SparkSession, queries: Iterable[BoundQuery], table: ShardTable, cells: Cells
+) -> dict[str, QueryAnswer]:
+    """Finals in this process, by query name; a query that fails does not touch the others."""
+    answers: dict[str, QueryAnswer] = {}
+    # Queries with the same condition one after the other: what they share is cached briefly.
+    for query in sorted(queries, key=lambda q: q.where.sql):
+        try:
+            aggregated = answer(query, table, cells)
+            answers[query.name] = CollectedAnswer(spark, query.query, aggregated)
+        except GinghamError as error:
+            answers[query.name] = FailedAnswer(error)
+    return answers
+
+
+def _count_shards(shards: DataFrame, read: Read, slices: Mapping[int, Slices]) -> dict[Grid, int]:
+    """The number of shards of each grid."""
+    forest = read.forest
+    branches = " ".join(
+        f"WHEN {shard_cell_sql(read.layout, slices)} < {numbers.offset + numbers.cells}L THEN {i}"
+        for i, numbers in enumerate(read.layout.grids)
+    )
+    counted = shards.groupBy(F.expr(f"CASE {branches} END").alias("grid")).count().collect()
+    return dict.fromkeys(forest.grids, 0) | {forest.grids[r["grid"]]: r["count"] for r in counted}
