@@ -44,41 +44,41 @@ _NON_DETERMINISTIC = frozenset({
 
 
 def parse(text: str, name: str, catalog: Catalog) -> tuple[Query, dict[str, str]]:
-    """Read one query; also the types of the columns that it reads."""
+    """The logical query of SQL text, and the types of the columns that it reads, by name."""
     body, range_clause = cut_range_clause(text)
     select = parse_select(body)
     refuse_what_cannot_be_shared(select)
     scope, joins = open_scope(select, catalog)
     where = select.args.get("where")
-    joined, condition = parse_joins(joins, where.this if where else None, scope, catalog)
+    table_joins, condition = parse_joins(joins, where.this if where else None, scope, catalog)
     where_node = scope.resolve(condition) if condition is not None else None
     where_predicate: Predicate = to_predicate(where_node) if where_node is not None else TRUE
     where_sql = canonical_sql(where_node) if where_node is not None else "TRUE"
 
     grouped = grouping_expressions(select)
-    windows = [g for g in grouped if is_window_call(g)]
+    windows = [node for node in grouped if is_window_call(node)]
     window = _only_window(windows, range_clause, scope)
-    written = [g for g in grouped if not is_window_call(g)]
-    keys = tuple(canonical_sql(scope.resolve(g)) for g in written)
-    collector = _Collector(scope, keys, where_predicate, where_sql)
+    key_nodes = [node for node in grouped if not is_window_call(node)]
+    keys = tuple(canonical_sql(scope.resolve(node)) for node in key_nodes)
+    collector = _AggregateCollector(scope, keys, where_predicate, where_sql)
     outputs = [
-        Output(item.alias_or_name or canonical_sql(item), collector.slots(item))
+        Output(item.alias_or_name or canonical_sql(item), collector.over_aggregates(item))
         for item in select.expressions
     ]
     having = select.args.get("having")
-    having_sql = collector.slots(having.this) if having else None
+    having_sql = collector.over_aggregates(having.this) if having else None
     return (
         Query(
             name=name,
             text=text.strip(),
             stream=scope.stream.name,
-            joins=joined,
+            joins=table_joins,
             where=where_predicate,
             where_sql=where_sql,
             keys=keys,
             window=window,
             aggregates=tuple(collector.aggregates),
-            outputs=_with_all_keys(outputs, [_key_name(g) for g in written]),
+            outputs=_with_all_keys(outputs, [_key_name(node) for node in key_nodes]),
             having=having_sql,
             columns=frozenset(scope.columns | {scope.stream.time}),
         ),
@@ -86,8 +86,11 @@ def parse(text: str, name: str, catalog: Catalog) -> tuple[Query, dict[str, str]
     )
 
 
-class _Collector:
-    """Replaces aggregates and keys by their places in the answer, and collects the aggregates."""
+class _AggregateCollector:
+    """Collects the aggregate calls of SELECT and HAVING, and replaces them by column names.
+
+    `sum(a) / count(*)` becomes `__aggregate_0 / __aggregate_1`; keys become `__key_0`, ...
+    """
 
     def __init__(
         self, scope: Scope, keys: tuple[str, ...], where: Predicate, where_sql: str
@@ -98,8 +101,8 @@ class _Collector:
         self.where_sql = where_sql
         self.aggregates: list[Selected] = []
 
-    def slots(self, item: exp.Expr) -> str:
-        """SQL over `__key_0`, `__aggregate_0`, `window_start`, ... for a SELECT item."""
+    def over_aggregates(self, item: exp.Expr) -> str:
+        """The SQL of a SELECT item over `__key_0`, `__aggregate_0`, `window_start`, ..."""
         node = item.this if isinstance(item, exp.Alias) else item
         return canonical_sql(self._replace(node.copy()))
 
@@ -108,9 +111,9 @@ class _Collector:
         if bound is not None:
             return bound
         if _is_aggregate(node):
-            return column_node(self._slot(node))
+            return column_node(self._aggregate_column(node))
         if not isinstance(node, exp.Literal):
-            key = self._key(node)
+            key = self._key_column(node)
             if key is not None:
                 return column_node(key)
         if isinstance(node, exp.Column):
@@ -129,7 +132,8 @@ class _Collector:
                 )
         return node
 
-    def _key(self, node: exp.Expr) -> str | None:
+    def _key_column(self, node: exp.Expr) -> str | None:
+        """The column of the key that a node is, for example `__key_0`; None if it is no key."""
         try:
             return self.keys.get(canonical_sql(self.scope.resolve(node.unnest())))
         except QueryError:
@@ -137,7 +141,8 @@ class _Collector:
                 raise
             return None
 
-    def _slot(self, node: exp.Expr) -> str:
+    def _aggregate_column(self, node: exp.Expr) -> str:
+        """The column of an aggregate call, for example `__aggregate_0`; equal calls share one."""
         call, condition = node, None
         if isinstance(node, exp.Filter):
             call, condition = node.this, self.scope.resolve(node.expression.this)
@@ -166,7 +171,7 @@ class _Collector:
 
 
 def refuse_what_cannot_be_shared(select: exp.Select) -> None:
-    """Raise for clauses and functions whose rows no two queries could share."""
+    """Raise for clauses and functions that a shared plan cannot compute."""
     for part, (why, instead) in _NOT_SHARED.items():
         if select.args.get(part):
             raise QueryError(f"{part.rstrip('_').upper()} in a query", why, instead)
@@ -202,7 +207,7 @@ def refuse_what_cannot_be_shared(select: exp.Select) -> None:
 
 
 def grouping_expressions(select: exp.Select) -> list[exp.Expr]:
-    """What GROUP BY lists, aliases and places replaced by what they stand for."""
+    """The expressions of GROUP BY; `GROUP BY 2` and `GROUP BY alias` give the SELECT item."""
     group = select.args.get("group")
     if group is not None and any(
         group.args.get(k) for k in ("cube", "rollup", "grouping_sets", "all")
@@ -212,11 +217,11 @@ def grouping_expressions(select: exp.Select) -> list[exp.Expr]:
             "a query has one set of keys",
             "one query per set of keys; they are shared anyway",
         )
-    return [_meant(node, select.expressions) for node in (group.expressions if group else ())]
+    return [_select_item(node, select.expressions) for node in (group.expressions if group else ())]
 
 
-def _meant(node: exp.Expr, items: list[exp.Expr]) -> exp.Expr:
-    """What GROUP BY 2 and GROUP BY alias stand for."""
+def _select_item(node: exp.Expr, items: list[exp.Expr]) -> exp.Expr:
+    """The SELECT item that a number or alias in GROUP BY refers to; else the node itself."""
     if isinstance(node, exp.Literal) and not node.is_string and 1 <= int(node.name) <= len(items):
         return items[int(node.name) - 1].unalias()
     if isinstance(node, exp.Column) and not node.table:
@@ -228,6 +233,7 @@ def _meant(node: exp.Expr, items: list[exp.Expr]) -> exp.Expr:
 
 
 def _only_window(windows: list[exp.Expr], clause: Window | None, scope: Scope) -> Window:
+    """The one window of a query, from `window(...)` calls in GROUP BY or a [RANGE ...] clause."""
     count = len(windows) + (clause is not None)
     time = scope.stream.time
     if count == 0:
@@ -243,6 +249,7 @@ def _only_window(windows: list[exp.Expr], clause: Window | None, scope: Scope) -
 
 
 def _window(call: exp.Expr, scope: Scope) -> Window:
+    """The window of a `window(...)` call, which must be over the event time of the stream."""
     subject, time = call.expressions[0], scope.stream.time
     if canonical_sql(scope.resolve(subject)).lower() != canonical_sql(column_node(time)).lower():
         raise QueryError(
@@ -254,6 +261,7 @@ def _window(call: exp.Expr, scope: Scope) -> Window:
 
 
 def _is_aggregate(node: exp.Expr) -> bool:
+    """True for the call of an aggregate function; raises if that is one that is refused."""
     if isinstance(node, exp.Filter):
         return True
     if isinstance(node, exp.AggFunc):
@@ -273,6 +281,7 @@ def _is_aggregate(node: exp.Expr) -> bool:
 
 
 def _arguments(call: exp.Expr) -> list[exp.Expr]:
+    """The arguments of a function call, in Spark's order."""
     if isinstance(call, exp.Anonymous):
         return call.expressions
     # Written out and read back, so that arguments come in the order of Spark's function.
@@ -281,12 +290,12 @@ def _arguments(call: exp.Expr) -> list[exp.Expr]:
 
 
 def _key_name(node: exp.Expr) -> str:
-    """What a key that is not selected is called in the answer: as it is written."""
+    """The name in the answer of a key that is not selected: its text in GROUP BY."""
     return node.name if isinstance(node, exp.Column) else canonical_sql(node)
 
 
 def _with_all_keys(outputs: list[Output], keys: list[str]) -> tuple[Output, ...]:
-    """An answer has all keys, selected or not, and no name twice."""
+    """The columns of the answer: keys that are not selected, then outputs; no name twice."""
     selected = {output.sql for output in outputs}
     hidden = [Output(k, names.key(i)) for i, k in enumerate(keys) if names.key(i) not in selected]
     everything = (*hidden, *outputs)

@@ -35,7 +35,7 @@ _INTEGERS = {"TINYINT": 7, "SMALLINT": 15, "INT": 31, "BIGINT": 63}
 
 
 def to_predicate(node: exp.Expr) -> Predicate:
-    """The boolean form of a condition.
+    """The predicate of a condition's syntax tree.
 
     >>> from gingham.sql.sql_text import parse_expression
     >>> to_predicate(parse_expression("a > 5 AND f(b)"))
@@ -63,7 +63,7 @@ sql='a > 5'), Truth(expression='f(b)')))
             low = exp.GTE(this=node.this, expression=node.args["low"])
             high = exp.LTE(this=node.this, expression=node.args["high"])
             return And((_comparison(low), _comparison(high)))
-        case exp.In() if _one_by_one(node):
+        case exp.In() if _is_or_of_equalities(node):
             return Or(
                 tuple(_comparison(exp.EQ(this=node.this, expression=e)) for e in node.expressions)
             )
@@ -79,7 +79,7 @@ sql='a > 5'), Truth(expression='f(b)')))
 
 
 def to_constant(node: exp.Expr) -> Constant | None:
-    """The literal that a tree is; None if it is something else."""
+    """The constant that a syntax tree stands for; None if it is no literal."""
     match node:
         case exp.Paren():
             return to_constant(node.this)
@@ -100,7 +100,7 @@ def to_constant(node: exp.Expr) -> Constant | None:
             return None
 
 
-def _one_by_one(node: exp.In) -> bool:
+def _is_or_of_equalities(node: exp.In) -> bool:
     """True if x IN (a, b) means x = a OR x = b: Spark compares a whole list in one type."""
     constants = [to_constant(n) for n in node.expressions]
     kinds = {c.kind for c in constants if c is not None and c.kind != "null"}
@@ -109,6 +109,7 @@ def _one_by_one(node: exp.In) -> bool:
 
 
 def _comparison(node: exp.Expr) -> Predicate:
+    """The predicate of a comparison: an atom if one side is a constant, opaque otherwise."""
     operator, flipped = _COMPARISONS[type(node)]
     left, right = to_constant(node.this), to_constant(node.expression)
     if left is not None and right is not None:
@@ -121,6 +122,7 @@ def _comparison(node: exp.Expr) -> Predicate:
 
 
 def _compare(node: exp.Expr, side: exp.Expr, operator: str, constant: Constant) -> Predicate:
+    """The atom that compares one side of a comparison with the constant on the other."""
     expression = canonical_sql(side.unnest())
     if constant.kind == "null":
         return IsNull(expression) if operator == "<=>" else Always(None)
@@ -128,14 +130,15 @@ def _compare(node: exp.Expr, side: exp.Expr, operator: str, constant: Constant) 
 
 
 def _is(node: exp.Is) -> Predicate:
+    """The predicate of IS NULL, IS TRUE or IS FALSE."""
     inner = node.this
     if isinstance(node.expression, exp.Null):
         return IsNull(canonical_sql(inner.unnest()))
     if isinstance(node.expression, exp.Boolean):
         truth = to_predicate(inner)
         # NULL IS TRUE is false, and so is NULL IS FALSE.
-        known = Not(IsNull(canonical_sql(inner.unnest())))
-        return And((known, truth if node.expression.this else Not(truth)))
+        not_null = Not(IsNull(canonical_sql(inner.unnest())))
+        return And((not_null, truth if node.expression.this else Not(truth)))
     return Truth(canonical_sql(node))
 
 
@@ -145,6 +148,7 @@ def _negative(value: float | Decimal) -> float | Decimal:
 
 
 def _number(text: str) -> Constant:
+    """The constant of a numeric literal, of the type that Spark gives it."""
     if re.search("[eE]", text):
         return Constant("double", float(text))
     if "." in text:
@@ -154,6 +158,7 @@ def _number(text: str) -> Constant:
 
 
 def _cast(node: exp.Cast) -> Constant | None:
+    """The constant of a literal's cast, if the value survives it exactly."""
     inner = to_constant(node.this)
     kind = node.to.this.name
     if inner is None:
@@ -171,6 +176,7 @@ def _cast(node: exp.Cast) -> Constant | None:
 
 
 def _decimal(kind: exp.DataType, text: str) -> Constant | None:
+    """The constant of a text cast to DECIMAL(p, s), if it fits exactly."""
     limits = [int(parameter.name) for parameter in kind.expressions]
     if len(limits) != 2 or not re.fullmatch(r"-?\d+(\.\d+)?", text):
         return None
@@ -181,6 +187,7 @@ def _decimal(kind: exp.DataType, text: str) -> Constant | None:
 
 
 def _date(text: str) -> Constant | None:
+    """The constant of a text cast to DATE, in days since 1970."""
     if not re.fullmatch(r"\d{4}-\d{2}-\d{2}", text):
         return None
     try:

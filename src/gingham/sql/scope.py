@@ -1,4 +1,4 @@
-"""Names: which stream, table or column a query means by each of them."""
+"""Name resolution: the stream, table or column that each name in a query refers to."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gingham.sql.sql_text import canonical_sql
 
 @dataclass
 class Scope:
-    """The relations of one query under their aliases."""
+    """The stream and the joined tables of one query, by alias."""
 
     stream: Stream
     alias: str
@@ -27,11 +27,11 @@ class Scope:
     types: dict[str, str] = field(default_factory=dict)  # of those columns
 
     def resolve(self, node: exp.Expr) -> exp.Expr:
-        """The tree with every column replaced by its name in the enriched stream."""
+        """A copy of the syntax tree in which columns have their names in the enriched stream."""
         return node.transform(lambda n: self._column(n) if isinstance(n, exp.Column) else n)
 
     def reaches(self, name: str) -> bool:
-        """True if an unqualified name means a column of a relation in scope already."""
+        """True if the stream or a table joined so far has a column of this name."""
         tables = (table.columns for _, table in self.joins.values())
         return any(matching_column(name, columns) for columns in (self.stream.columns, *tables))
 
@@ -41,27 +41,27 @@ class Scope:
                 "SELECT *", "an aggregate query names its columns", "the keys and the aggregates"
             )
         parts = [part.name for part in node.parts]
-        name, fields = self._enriched(parts)
+        name, fields = self._split_name(parts)
         self.columns.add(name)
         resolved: exp.Expr = column_node(name)
         for part in fields:
             resolved = exp.Dot(this=resolved, expression=exp.to_identifier(part))
         return resolved
 
-    def _enriched(self, parts: list[str]) -> tuple[str, list[str]]:
-        """The column's name in the enriched stream, and the fields taken out of it."""
+    def _split_name(self, parts: list[str]) -> tuple[str, list[str]]:
+        """The column that a dotted name starts with, and the struct fields that follow it."""
         head = parts[0].lower()
         if len(parts) > 1 and head == self.alias:
             return self._of_stream(parts[1]) or self._unknown(parts), parts[2:]
         if len(parts) > 1 and head in self.joins:
             return self._of_table(head, parts[1]) or self._unknown(parts), parts[2:]
-        found = [self._of_stream(parts[0])]
-        found += [
+        candidates = [self._of_stream(parts[0])]
+        candidates += [
             self._of_table(alias, parts[0])
             for alias in self.joins
             if (alias, parts[0].lower()) not in self.hidden
         ]
-        names = [name for name in found if name]
+        names = [name for name in candidates if name]
         if not names:
             self._unknown(parts)
         if len(names) > 1:
@@ -73,18 +73,20 @@ class Scope:
         return names[0], parts[1:]
 
     def _of_stream(self, name: str) -> str | None:
-        found = matching_column(name, self.stream.columns)
-        if found:
-            self.types[found] = self.stream.columns[found]
-        return found
+        """The stream's column of a name, whose type is remembered; None if there is none."""
+        column = matching_column(name, self.stream.columns)
+        if column:
+            self.types[column] = self.stream.columns[column]
+        return column
 
     def _of_table(self, alias: str, name: str) -> str | None:
+        """A joined table's column in the enriched stream; None if the table has none."""
         join, table = self.joins[alias]
-        found = matching_column(name, table.columns)
-        if not found:
+        column = matching_column(name, table.columns)
+        if not column:
             return None
-        self.types[join.column(found)] = table.columns[found]
-        return join.column(found)
+        self.types[join.column(column)] = table.columns[column]
+        return join.column(column)
 
     def _unknown(self, parts: list[str]) -> str:
         tables = {f"{a}.{c}": c for a, (_, t) in self.joins.items() for c in t.columns}
@@ -97,7 +99,7 @@ class Scope:
 
 
 def open_scope(select: exp.Select, catalog: Catalog) -> tuple[Scope, list[exp.Expr]]:
-    """The scope of a query's FROM clause, without its joins; and the joins as written."""
+    """The scope of a query with its stream only, and the joins of its FROM clause."""
     source = select.args.get("from_") or select.args.get("from")
     if source is None or not isinstance(source.this, exp.Table):
         raise QueryError(
@@ -148,18 +150,18 @@ def table_of(join: exp.Join, catalog: Catalog) -> Table:
 
 
 def column_node(name: str) -> exp.Column:
-    """A column of the enriched stream, quoted where its name needs it."""
+    """The syntax tree of a column, quoted where its name needs it."""
     return exp.column(exp.to_identifier(name, quoted=not re.fullmatch(r"[A-Za-z_]\w*", name)))
 
 
 def matching_column(name: str, columns: Mapping[str, str]) -> str | None:
-    """The column as its relation spells it; SQL does not mind the case."""
+    """The column of this name as its relation spells it, ignoring case; None if there is none."""
     if name in columns:
         return name
     return next((c for c in columns if c.lower() == name.lower()), None)
 
 
 def did_you_mean(name: str, candidates: Iterable[str]) -> str | None:
-    """What was probably meant."""
-    found = difflib.get_close_matches(name, list(candidates), n=1)
-    return f"did you mean {found[0]}?" if found else None
+    """The hint `did you mean ...?` with the most similar candidate; None if none is similar."""
+    similar = difflib.get_close_matches(name, list(candidates), n=1)
+    return f"did you mean {similar[0]}?" if similar else None

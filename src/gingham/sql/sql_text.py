@@ -1,4 +1,4 @@
-"""SQL text and syntax trees: reading with places for errors, writing in one canonical form."""
+"""SQL text to syntax trees, with positions for errors; and back to one canonical text."""
 
 from __future__ import annotations
 
@@ -12,44 +12,46 @@ from gingham.core.errors import QueryError, at
 from gingham.core.time import parse_duration
 from gingham.logical.window import Window
 
-_STRING = re.compile(
+_STRING_OR_COMMENT = re.compile(
     r"'(?:[^'\\]|\\.|'')*'|\"(?:[^\"\\]|\\.)*\"|`[^`]*`|--[^\n]*|/\*.*?\*/", re.DOTALL
 )
-_BRACKET = re.compile(r"\[\s*(RANGE|SLIDE)\b([^\]]*)\]?", re.IGNORECASE)
-_CLAUSE = re.compile(
+_RANGE_OR_SLIDE = re.compile(r"\[\s*(RANGE|SLIDE)\b([^\]]*)\]?", re.IGNORECASE)
+_RANGE_CLAUSE = re.compile(
     r"\[\s*RANGE\s+(?P<range>'[^']*'|[\w. ]+?)\s+SLIDE\s+(?P<slide>'[^']*'|[\w. ]+?)\s*\]",
     re.IGNORECASE,
 )
 
 
 # sqlglot reads `window` after GROUP BY as the start of a WINDOW clause, so calls of it are renamed,
-# to a name of the same length: places in the text stay what they are.
+# to a name of the same length: positions in the text stay what they are.
 WINDOW_CALL = "wind0w"
-_WINDOW = re.compile(r"\bwindow(?=\s*\()", re.IGNORECASE)
+_WINDOW_NAME = re.compile(r"\bwindow(?=\s*\()", re.IGNORECASE)
 
 
 def canonical_sql(node: exp.Expr) -> str:
-    """The canonical text of a tree: equal texts mean the same."""
+    """The canonical text of a syntax tree: equal texts mean the same."""
     return node.sql(dialect="spark", normalize_functions="lower", comments=False)
 
 
 def parse_expression(text: str) -> exp.Expr:
-    """A tree from canonical text."""
+    """The syntax tree of canonical text."""
     return _with_limits(sqlglot.parse_one(text, read="spark"))
 
 
 def parse_select(text: str) -> exp.Select:
-    """The tree of one SELECT; whatever else is refused with its place in the text."""
-    visible = _STRING.sub(lambda m: "~" * len(m[0]), text)
+    """The syntax tree of one SELECT; raises an error with its position for any other text."""
+    visible = _STRING_OR_COMMENT.sub(lambda m: "~" * len(m[0]), text)
     body = text
-    for call in _WINDOW.finditer(visible):
+    for call in _WINDOW_NAME.finditer(visible):
         body = body[: call.start()] + WINDOW_CALL + body[call.end() :]
     try:
         trees = [tree for tree in sqlglot.parse(body, read="spark") if tree is not None]
     except ParseError as error:
         details = error.errors[0] if error.errors else {}
-        place = _position(text, details.get("line"), details.get("col"), details.get("highlight"))
-        what = f"the SQL does not parse at {at(text, place)}"
+        position = _position(
+            text, details.get("line"), details.get("col"), details.get("highlight")
+        )
+        what = f"the SQL does not parse at {at(text, position)}"
         why = str(details.get("description") or error).rstrip(".")
         raise QueryError(what, why[0].lower() + why[1:], _SHAPE) from None
     except SqlglotError as error:
@@ -64,16 +66,16 @@ def parse_select(text: str) -> exp.Select:
 
 
 def _with_limits(tree: exp.Expr) -> exp.Expr:
-    """Keep the third argument of max_by and min_by, which sqlglot does not write for Spark."""
+    """Keep the third argument of max_by and min_by, which sqlglot omits when it writes SQL."""
 
-    def kept(node: exp.Expr) -> exp.Expr:
+    def with_limit(node: exp.Expr) -> exp.Expr:
         limit = node.args.get("count")
         if limit is None or not isinstance(node, exp.ArgMax | exp.ArgMin):
             return node
         name = "max_by" if isinstance(node, exp.ArgMax) else "min_by"
         return exp.Anonymous(this=name, expressions=[node.this, node.expression, limit])
 
-    return tree.transform(kept, copy=False)
+    return tree.transform(with_limit, copy=False)
 
 
 _SHAPE = (
@@ -82,23 +84,23 @@ _SHAPE = (
 
 
 def cut_range_clause(text: str) -> tuple[str, Window | None]:
-    """Take `[RANGE r SLIDE s]` out of the text; what remains keeps its places.
+    """Blank out `[RANGE r SLIDE s]`, and give the window it asks for; positions stay the same.
 
     >>> cut_range_clause("SELECT count(*) FROM t [RANGE '2 s' SLIDE '1 s'] WHERE a")[1]
     Window(range=2000000, slide=1000000, start=0)
     """
-    visible = _STRING.sub(lambda m: "~" * len(m[0]), text)
-    found = list(_BRACKET.finditer(visible))
-    if not found:
+    visible = _STRING_OR_COMMENT.sub(lambda m: "~" * len(m[0]), text)
+    clauses = list(_RANGE_OR_SLIDE.finditer(visible))
+    if not clauses:
         return text, None
-    if len(found) > 1:
+    if len(clauses) > 1:
         raise QueryError(
-            f"two windows: a second [RANGE ...] at {at(text, found[1].start())}",
+            f"two windows: a second [RANGE ...] at {at(text, clauses[1].start())}",
             "a query has one window",
             "two queries, one for each window",
         )
-    start, stop = found[0].span()
-    clause = _CLAUSE.fullmatch(text[start:stop])
+    start, stop = clauses[0].span()
+    clause = _RANGE_CLAUSE.fullmatch(text[start:stop])
     if clause is None:
         raise QueryError(
             f"an incomplete window clause at {at(text, start)}",
@@ -112,6 +114,7 @@ def cut_range_clause(text: str) -> tuple[str, Window | None]:
 
 
 def _position(text: str, line: int | None, column: int | None, highlight: str | None) -> int:
+    """The offset in the text of what sqlglot highlights in an error."""
     if line is None or column is None:
         return 0
     starts = [0, *(m.end() for m in re.finditer("\n", text))]

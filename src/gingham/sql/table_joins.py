@@ -1,4 +1,4 @@
-"""Joins with tables: a lookup by the table's unique key, written in any of the usual ways."""
+"""Joins of the stream with tables by their unique key, with USING, ON or WHERE."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def parse_joins(
     joins: list[exp.Expr], where: exp.Expr | None, scope: Scope, catalog: Catalog
 ) -> tuple[Joined, exp.Expr | None]:
     """Add the joined tables to the scope; give the joins, and WHERE without join conditions."""
-    conditions = list(where.flatten()) if isinstance(where, exp.And) else [where] if where else []
+    conditions = _conjuncts(where)
     result: list[tuple[Join, bool]] = []
     for join in joins:
         assert isinstance(join, exp.Join)
@@ -27,31 +27,31 @@ def parse_joins(
         if join.args.get("using"):
             on = _using(join, table, alias, scope)
         else:
-            written = join.args.get("on")
-            own = (
-                list(written.flatten())
-                if isinstance(written, exp.And)
-                else [written]
-                if written
-                else []
-            )
-            pool = own or conditions
-            on, rest = _equalities(pool, table, alias, scope)
-            if own and rest and not inner:
+            on_conditions = _conjuncts(join.args.get("on"))
+            on, rest = _key_equalities(on_conditions or conditions, table, alias, scope)
+            if on_conditions and rest and not inner:
                 raise QueryError(
                     f"LEFT JOIN {table.name} ON more than its key",
                     "a table is looked up once for all queries, by its key alone",
                     "the other conditions in FILTER (WHERE ...) or in the table itself",
                 )
-            conditions = [*conditions, *rest] if own else rest
-        found = _role(table, on, catalog)
-        scope.joins[alias] = (found, table)
-        result.append((found, inner))
+            conditions = [*conditions, *rest] if on_conditions else rest
+        lookup = _lookup(table, on, catalog)
+        scope.joins[alias] = (lookup, table)
+        result.append((lookup, inner))
     remaining = exp.and_(*conditions, copy=False) if conditions else None
     return tuple(dict.fromkeys(result)), remaining
 
 
+def _conjuncts(condition: exp.Expr | None) -> list[exp.Expr]:
+    """The terms of `a AND b AND ...`; one term if there is no AND, none without a condition."""
+    if condition is None:
+        return []
+    return list(condition.flatten()) if isinstance(condition, exp.And) else [condition]
+
+
 def _is_inner(join: exp.Join) -> bool:
+    """True for JOIN, False for LEFT JOIN; raises for any other kind."""
     side, kind = join.side.upper(), join.kind.upper()
     if side == "LEFT" and kind in ("", "OUTER"):
         return False
@@ -65,6 +65,7 @@ def _is_inner(join: exp.Join) -> bool:
 
 
 def _using(join: exp.Join, table: Table, alias: str, scope: Scope) -> tuple[str, ...]:
+    """The stream's side of a join with USING, for every key column; hides the table's side."""
     names = {identifier.name.lower() for identifier in join.args["using"]}
     if names != {k.lower() for k in table.key}:
         raise _not_by_key(table)
@@ -73,41 +74,44 @@ def _using(join: exp.Join, table: Table, alias: str, scope: Scope) -> tuple[str,
     return on
 
 
-def _equalities(
+def _key_equalities(
     conditions: list[exp.Expr], table: Table, alias: str, scope: Scope
 ) -> tuple[tuple[str, ...], list[exp.Expr]]:
     """The stream's side of `key = expression` for every key column, and the other conditions."""
-    found: dict[str, str] = {}
+    key_values: dict[str, str] = {}
     rest: list[exp.Expr] = []
     for condition in conditions:
         node = condition.unnest()
-        match = _key_side(node, table, alias, scope) if isinstance(node, exp.EQ) else None
-        if match is None or match[0] in found:
+        match = _key_and_value(node, table, alias, scope) if isinstance(node, exp.EQ) else None
+        if match is None or match[0] in key_values:
             rest.append(condition)
         else:
-            found[match[0]] = canonical_sql(scope.resolve(match[1]))
-    if set(found) != set(table.key):
+            key_values[match[0]] = canonical_sql(scope.resolve(match[1]))
+    if set(key_values) != set(table.key):
         raise _not_by_key(table)
-    return tuple(found[k] for k in table.key), rest
+    return tuple(key_values[k] for k in table.key), rest
 
 
-def _key_side(node: exp.EQ, table: Table, alias: str, scope: Scope) -> tuple[str, exp.Expr] | None:
-    """The key column on one side of an equality, and what stands on the other."""
+def _key_and_value(
+    node: exp.EQ, table: Table, alias: str, scope: Scope
+) -> tuple[str, exp.Expr] | None:
+    """The key column on one side of an equality, and the expression on the other side."""
 
-    def own(column: exp.Column) -> bool:
+    def of_table(column: exp.Column) -> bool:
         if column.table:
             return column.table.lower() == alias
         return bool(matching_column(column.name, table.columns)) and not scope.reaches(column.name)
 
     for this, other in ((node.this, node.expression), (node.expression, node.this)):
-        if isinstance(this, exp.Column) and own(this):
+        if isinstance(this, exp.Column) and of_table(this):
             key = matching_column(this.name, dict.fromkeys(table.key, ""))
-            if key is not None and not any(own(c) for c in other.find_all(exp.Column)):
+            if key is not None and not any(of_table(c) for c in other.find_all(exp.Column)):
                 return key, other
     return None
 
 
-def _role(table: Table, on: tuple[str, ...], catalog: Catalog) -> Join:
+def _lookup(table: Table, on: tuple[str, ...], catalog: Catalog) -> Join:
+    """The join of a table by the expressions `on`; its role names them if they are unusual."""
     usual = all(o.strip("`").lower() == k.lower() for o, k in zip(on, table.key, strict=True))
     name = next(t.name for t in catalog.tables.values() if t is table)
     return Join(name, on, name if usual else f"{name}[{', '.join(o.strip('`') for o in on)}]")

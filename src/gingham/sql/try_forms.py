@@ -1,4 +1,4 @@
-"""Expressions that may fail, made safe to evaluate for rows that their query never meets.
+"""Try forms of expressions that may raise, so that rows of other queries cannot fail a query.
 
 In ANSI mode `a / b` raises where b is zero. Alone, a query may keep such rows away from it
 (`b <> 0 AND a / b > 5`); shared, the expression is evaluated for every row. So it is rewritten
@@ -76,18 +76,19 @@ def calls_user_function(sql: str) -> bool:
 @cache
 def _try_form(sql: str, types: tuple[tuple[str, str], ...], ansi: bool) -> TryForm:  # noqa: FBT001
     tree = parse_expression(sql)
-    known = dict(types)
-    if not ansi or not any(_may_raise(node, known) for node in tree.walk()):
+    column_types = dict(types)
+    if not ansi or not any(_may_raise(node, column_types) for node in tree.walk()):
         return TryForm(sql)
     if not all(isinstance(node, (*_STRICT, exp.Cast)) for node in tree.walk()):
         raise NoTryForm(sql)
     columns = sorted({canonical_sql(column) for column in tree.find_all(exp.Column)})
-    tried = canonical_sql(_try_all(tree, known))
+    tried = canonical_sql(_try_all(tree, column_types))
     inputs = "".join(f" AND {column} IS NOT NULL" for column in columns)
     return TryForm(tried, f"({tried}) IS NULL{inputs}")
 
 
 def _may_raise(node: exp.Expr, types: Mapping[str, str]) -> bool:
+    """True if the node itself may raise in ANSI mode, whatever its arguments do."""
     match node:
         case exp.Div():
             divisor = node.expression.unnest()
@@ -107,6 +108,7 @@ def _may_raise(node: exp.Expr, types: Mapping[str, str]) -> bool:
 
 
 def _try_all(tree: exp.Expr, types: Mapping[str, str]) -> exp.Expr:
+    """A copy of the tree in which every node that may raise is replaced by its try form."""
     root = exp.Paren(this=tree.copy())
     raising = [node for node in root.this.walk() if _may_raise(node, types)]
     for node in reversed(raising):  # inner nodes first
@@ -115,6 +117,7 @@ def _try_all(tree: exp.Expr, types: Mapping[str, str]) -> exp.Expr:
 
 
 def _tried(node: exp.Expr) -> exp.Expr:
+    """The try form of one node: try_divide for a division, TRY_CAST for a cast."""
     if type(node) in _TRY:
         return exp.Anonymous(this=_TRY[type(node)], expressions=[node.this, node.expression])
     if isinstance(node, exp.Cast):
@@ -127,23 +130,17 @@ def _tried(node: exp.Expr) -> exp.Expr:
 
 
 def _kind(node: exp.Expr, types: Mapping[str, str]) -> str:
-    """Whether a number is floating, integral or of another kind, as far as the tree tells."""
+    """`floating`, `integral` or `other`: the kind of number that an expression gives."""
     match node:
         case exp.Paren() | exp.Neg() | exp.Abs():
             return _kind(node.this, types)
         case exp.Column():
-            found = types.get(node.name, "")
-            return (
-                "floating" if found in _FLOATING else "integral" if found in _INTEGRAL else "other"
-            )
+            return _kind_of_type(types.get(node.name, ""))
         case exp.Literal() if not node.is_string:
             text = node.name.lower()
             return "floating" if "e" in text else "other" if "." in text else "integral"
         case exp.Cast():
-            found = node.to.this.name.lower()
-            return (
-                "floating" if found in _FLOATING else "integral" if found in _INTEGRAL else "other"
-            )
+            return _kind_of_type(node.to.this.name.lower())
         case exp.Add() | exp.Sub() | exp.Mul() | exp.Div() | exp.Mod():
             kinds = {_kind(node.this, types), _kind(node.expression, types)}
             if "floating" in kinds:
@@ -156,7 +153,14 @@ def _kind(node: exp.Expr, types: Mapping[str, str]) -> str:
             return "other"
 
 
+def _kind_of_type(type_name: str) -> str:
+    return (
+        "floating" if type_name in _FLOATING else "integral" if type_name in _INTEGRAL else "other"
+    )
+
+
 def _widens(node: exp.Cast, types: Mapping[str, str]) -> bool:
+    """True if a cast never fails: to text, from a number to double, or of a numeric literal."""
     target, source = node.to.this.name.lower(), _kind(node.this, types)
     if target in ("text", "varchar", "string"):
         return True

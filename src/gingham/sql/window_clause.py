@@ -13,7 +13,7 @@ from gingham.sql.sql_text import WINDOW_CALL, canonical_sql
 
 
 def parse_window(call: exp.Expr, time: str) -> Window:
-    """The window that a call asks for; `time` is the event time, for examples of what to write."""
+    """The window of a `window(...)` call; errors show what to write with the column `time`."""
     lengths = call.expressions[1:]
     if not lengths or len(lengths) > 3:
         raise QueryError(
@@ -39,7 +39,7 @@ def is_window_call(node: exp.Expr) -> bool:
 
 
 def window_bound_node(node: exp.Expr) -> exp.Expr | None:
-    """What `window.start`, `window.end` and `window` are in a SELECT; None for anything else."""
+    """The output columns that `window`, `window.start` or `window.end` become; else None."""
     start, end = column_node(names.WINDOW_START), column_node(names.WINDOW_END)
     if isinstance(node, exp.Column) and node.table.lower() == "window":
         return {"start": start, "end": end}.get(node.name.lower())
@@ -55,6 +55,7 @@ def two_windows_error() -> QueryError:
 
 
 def _duration_text(node: exp.Expr) -> str:
+    """The text of a literal duration such as '10 minutes' or INTERVAL 10 MINUTES."""
     if isinstance(node, exp.Literal):
         return node.name
     if isinstance(node, exp.Interval):
