@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from gingham.cli.show import show_errors
-from gingham.cli.start import start
+from gingham.cli.start_spark import start_spark
 from gingham.core.errors import GinghamError
 
 # Each is a module of this folder with a function `run`.
@@ -71,7 +71,7 @@ def _run(name: str, options: dict[str, Any]) -> None:
         )
     # Checked before measuring: a plot that fails after ten minutes is of no use.
     require_installed(("duckdb", "matplotlib", "threadpoolctl"))
-    import_module(f"benchmarks.{name}").run(spark=start(), **options)
+    import_module(f"benchmarks.{name}").run(spark=start_spark(), **options)
 
 
 if __name__ == "__main__":

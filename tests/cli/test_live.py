@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from gingham.cli.live import Edits
-from gingham.cli.load import load
+from gingham.cli.live import WorkloadEdits
+from gingham.cli.load_workload import load_workload
 from gingham.cli.outline import Problems
-from gingham.cli.workload import read
+from gingham.cli.workload import read_workload
 from gingham.loom import Loom
 from tests.replay import SCHEMA
 
@@ -26,10 +26,10 @@ class File:
         (folder / "trades").mkdir()
         self.path, self._edits = folder / "market.yaml", 0
         self.write(a=COUNT)
-        workload, problems = read(self.path)
-        self.loom: Loom = load(workload, problems, spark)
+        workload, problems = read_workload(self.path)
+        self.loom: Loom = load_workload(workload, problems, spark)
         problems.raise_any()
-        self.edits = Edits(self.path, workload, self.loom)
+        self.edits = WorkloadEdits(self.path, workload, self.loom)
 
     def write(
         self, stream: str = "checkpoint: state, watermark: 5 seconds}", **queries: str
@@ -48,15 +48,15 @@ def file(spark: SparkSession, tmp_path: Path) -> File:
 def test_a_query_in_the_file_joins_and_one_that_is_gone_leaves(file: File):
     assert file.loom.queries == ("a",)
     file.write(b=COUNT, c=COUNT)
-    file.edits.look()
+    file.edits.poll()
     assert file.loom.queries == ("b", "c")
-    assert file.edits.said == "2 queries joined, 1 left"
+    assert file.edits.message == "2 queries joined, 1 left"
 
 
 def test_a_query_that_only_moved_in_the_file_stays_the_same(file: File):
     before = file.loom.plan().forest.queries[0].query
     file.write(first=COUNT, a=COUNT)
-    file.edits.look()
+    file.edits.poll()
     assert before in [q.query for q in file.loom.plan().forest.queries]
 
 
@@ -70,14 +70,14 @@ def test_a_query_that_only_moved_in_the_file_stays_the_same(file: File):
 )
 def test_a_bad_edit_is_refused_whole(file: File, bad: dict[str, str]):
     file.write(**bad)
-    file.edits.look()
+    file.edits.poll()
     assert file.loom.queries == ("a",)
-    assert "refused" in file.edits.said
+    assert "refused" in file.edits.message
 
 
 def test_a_checkpoint_needs_a_watermark(tmp_path: Path):
     path = tmp_path / "market.yaml"
     path.write_text(f"stream: {STREAM}checkpoint: state}}\nqueries: {{a: '{COUNT[:10]}'}}\n")
-    _, problems = read(path)
+    _, problems = read_workload(path)
     assert isinstance(problems, Problems)
     assert any("without a watermark" in error.what for error in problems.errors)

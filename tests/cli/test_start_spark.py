@@ -2,7 +2,7 @@
 
 import pytest
 
-from gingham.cli.start import find_java, require_java
+from gingham.cli.start_spark import find_java, require_java
 from gingham.core.errors import GinghamError
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from gingham.cli.outline import NamedQuery
-from gingham.cli.workload import Sink, Source, StreamSource, TableSource, is_local, read
+from gingham.cli.workload import Sink, Source, StreamSource, TableSource, is_local, read_workload
 from gingham.core.errors import WorkloadError
 
 SELECT = "SELECT count(*) AS n FROM trades GROUP BY window(ts, '5 minutes')"
@@ -52,13 +52,13 @@ def written(folder: Path, text: str, name: str = "w.yaml") -> Path:
 
 def complaints(folder: Path, text: str, name: str = "w.yaml") -> list[str]:
     """What is wrong, without the folder: line and first part of each error."""
-    _, problems = read(written(folder, text, name))
+    _, problems = read_workload(written(folder, text, name))
     return [error.what.removeprefix(f"{folder / name}:") for error in problems.errors]
 
 
 @pytest.mark.parametrize(("text", "name"), [(YAML, "w.yaml"), (YAML, "w.yml"), (SQL, "w.sql")])
 def test_yaml_and_sql_say_the_same(tmp_path, text, name):
-    workload, problems = read(written(tmp_path, text, name))
+    workload, problems = read_workload(written(tmp_path, text, name))
     assert problems.errors == []
     assert workload.stream is not None
     line = workload.stream.source.line
@@ -74,7 +74,7 @@ def test_yaml_and_sql_say_the_same(tmp_path, text, name):
 
 @pytest.mark.parametrize(("text", "name"), [(YAML, "w.yaml"), (SQL, "w.sql")])
 def test_a_query_knows_the_line_on_which_its_sql_starts(tmp_path, text, name):
-    workload, _ = read(written(tmp_path, text, name))
+    workload, _ = read_workload(written(tmp_path, text, name))
     lines = text.splitlines()
     for query in workload.queries:
         assert query.sql.splitlines()[0].strip() in lines[query.line - 1]
@@ -88,7 +88,7 @@ queries:
     sql: {SELECT}
   - {{name: two, sql: SELECT 2}}
 """
-    workload, problems = read(written(tmp_path, text))
+    workload, problems = read_workload(written(tmp_path, text))
     assert problems.errors == []
     assert workload.queries == (NamedQuery("one", SELECT, 4), NamedQuery("two", "SELECT 2", 5))
 
@@ -158,15 +158,15 @@ SELECT 2;
 
 
 def test_every_complaint_has_a_reason_and_a_way_out(tmp_path):
-    _, problems = read(written(tmp_path, "stream: {name: trades, pth: data, time: ts}"))
+    _, problems = read_workload(written(tmp_path, "stream: {name: trades, pth: data, time: ts}"))
     assert all(error.why and error.instead for error in problems.errors)
     assert problems.errors[0].instead == "path"
 
 
 def test_problems_are_raised_together_or_not_at_all(tmp_path):
-    _, problems = read(written(tmp_path, YAML))
+    _, problems = read_workload(written(tmp_path, YAML))
     problems.raise_any()
-    _, problems = read(written(tmp_path, "queries: {one: SELECT 1, 'two 2': SELECT 2}"))
+    _, problems = read_workload(written(tmp_path, "queries: {one: SELECT 1, 'two 2': SELECT 2}"))
     with pytest.raises(ExceptionGroup) as found:
         problems.raise_any()
     assert len(found.value.exceptions) == 2
@@ -189,12 +189,12 @@ def test_what_is_no_workload_says_so(tmp_path, text, name, found):
 
 def test_a_file_that_cannot_be_read_is_an_error_at_once(tmp_path):
     with pytest.raises(WorkloadError, match="No such file"):
-        read(tmp_path / "none.yaml")
+        read_workload(tmp_path / "none.yaml")
     with pytest.raises(WorkloadError, match=r"no kind of workload file"):
-        read(written(tmp_path, YAML, "w.toml"))
+        read_workload(written(tmp_path, YAML, "w.toml"))
     (tmp_path / "w.sql").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(WorkloadError, match="not UTF-8"):
-        read(tmp_path / "w.sql")
+        read_workload(tmp_path / "w.sql")
 
 
 @pytest.mark.parametrize("path", ["data", "./a:b/c", "/data", "C:/data", "*.parquet"])

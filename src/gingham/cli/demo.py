@@ -15,24 +15,24 @@ from rich.table import Table
 
 from gingham.cli.market import TABLES, write_market
 from gingham.cli.show import out, progress, show_answer, show_statistics, time_zone
-from gingham.cli.start import start
+from gingham.cli.start_spark import start_spark
 from gingham.core.errors import AnswerError, WorkloadError
 from gingham.datasets.trades import queries
 from gingham.loom import Loom
 from gingham.spark.answers import Statistics
 
 # All of them alone would take minutes; every k-th one is a fair sample of the workload.
-ALONE = 8
+QUERIES_ALONE = 8
 SHOWN_QUERIES, SHOWN_ROWS = 2, 3
-SHOWN_LINES = 16
+SHOWN_PLAN_LINES = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Shared:
-    """What the shared runs gave: answers by name, seconds of each run."""
+class SharedRuns:
+    """What two shared runs of the workload gave, and the seconds they took."""
 
-    adding: float
-    seconds: tuple[float, ...]
+    seconds_to_add: float  # the queries to the loom
+    seconds: tuple[float, ...]  # of each run
     answers: dict[str, pa.Table]
     statistics: Statistics
 
@@ -47,74 +47,89 @@ def demo(rows: int, count: int) -> None:
             f"--queries {side * side} or --queries {(side + 1) ** 2}",
         )
     workload = queries("C", count)
-    spark = start()
+    spark = start_spark()
     with tempfile.TemporaryDirectory(prefix="gingham-demo-") as name, progress() as bars:
         folder = Path(name)
         task = bars.add_task(f"writing {rows:,} trades", total=len(TABLES))
         write_market(spark, folder, rows, partial(bars.advance, task))
-        loom, adding = _loom(spark, folder, workload, bars)
-        shared = _shared(loom, adding, bars)
-        alone, checked = _alone(loom, shared, bars)
+        loom, seconds_to_add = _make_loom(spark, folder, workload, bars)
+        shared = _run_shared(loom, seconds_to_add, bars)
+        alone = _run_alone(loom, shared, bars)
     out.print(
         f"{rows:,} trades of one hour, {count} queries: {side} windows x {side} predicates\n",
         highlight=False,
     )
     _show_answers(spark, workload, shared)
     _show_plan(loom, shared)
-    _show_savings(count, shared, alone, checked)
+    _show_savings(count, shared, alone)
 
 
-def _loom(
+def _make_loom(
     spark: SparkSession, folder: Path, workload: Sequence[tuple[str, str]], bars: Progress
 ) -> tuple[Loom, float]:
+    """A loom with all queries of the workload, and the seconds it took to add them."""
     task = bars.add_task(f"adding {len(workload)} queries", total=len(workload))
     began = time.perf_counter()
-    opened = {name: spark.read.parquet(str(folder / name)) for name in TABLES}
+    frames = {name: spark.read.parquet(str(folder / name)) for name in TABLES}
     loom = Loom(spark)
-    loom.stream("trades", opened["trades"], time="ts")
-    loom.table("close", opened["close"], key="symbol")
-    loom.table("listing", opened["listing"], key="symbol")
+    loom.stream("trades", frames["trades"], time="ts")
+    loom.table("close", frames["close"], key="symbol")
+    loom.table("listing", frames["listing"], key="symbol")
     for name, sql in workload:
         loom.add(sql, name=name)
         bars.advance(task)
     return loom, time.perf_counter() - began
 
 
-def _shared(loom: Loom, adding: float, bars: Progress) -> Shared:
+def _run_shared(loom: Loom, seconds_to_add: float, bars: Progress) -> SharedRuns:
     """Answer all queries twice: in the first run the JVM still compiles what it runs."""
     seconds: list[float] = []
-    answers, found = None, dict[str, pa.Table]()
+    answers, tables = None, dict[str, pa.Table]()
     for _ in bars.track(range(2), description=f"running all {len(loom.queries)} as one, twice"):
         began = time.perf_counter()
         answers = loom.run()
-        found = {name: answers.arrow(name) for name in loom.queries}
+        tables = {name: answers.arrow(name) for name in loom.queries}
         seconds.append(time.perf_counter() - began)
     assert answers is not None
-    return Shared(adding, tuple(seconds), found, answers.statistics)
+    return SharedRuns(
+        seconds_to_add=seconds_to_add,
+        seconds=tuple(seconds),
+        answers=tables,
+        statistics=answers.statistics,
+    )
 
 
-def _alone(loom: Loom, shared: Shared, bars: Progress) -> tuple[list[float], int]:
+@dataclass(frozen=True, slots=True)
+class RunsAlone:
     """Seconds of some queries as Spark jobs of their own, and how many windows were compared."""
+
+    seconds: list[float]
+    windows: int
+
+
+def _run_alone(loom: Loom, shared: SharedRuns, bars: Progress) -> RunsAlone:
+    """Answer some queries without sharing; raises if an answer is not that of the shared run."""
     names = loom.queries
-    picked = [names[i * len(names) // ALONE] for i in range(min(ALONE, len(names)))]
+    picked = [names[i * len(names) // QUERIES_ALONE] for i in range(min(QUERIES_ALONE, len(names)))]
     seconds: list[float] = []
-    found: dict[str, pa.Table] = {}
+    answers: dict[str, pa.Table] = {}
     # The first one runs twice, for the same reason as the shared run.
     for name in bars.track([picked[0], *picked], description=f"running {len(picked)} alone"):
         began = time.perf_counter()
-        found[name] = loom.alone(name).toArrow()
+        answers[name] = loom.alone(name).toArrow()
         seconds.append(time.perf_counter() - began)
-    checked = [_compare(n, _values(shared.answers[n]), _values(found[n])) for n in picked]
-    return seconds[1:], sum(checked)
+    windows = [_compare(n, _values(shared.answers[n]), _values(answers[n])) for n in picked]
+    return RunsAlone(seconds[1:], sum(windows))
 
 
 def _values(answer: pa.Table) -> dict[object, float]:
+    """The column `value` of an answer, by the end of the window."""
     ends, values = (answer.column(name).to_pylist() for name in ("window_end", "value"))
     return dict(zip(ends, values, strict=True))
 
 
 def _compare(name: str, shared: dict[object, float], alone: dict[object, float]) -> int:
-    """How many windows there are; an error if an answer is not the same."""
+    """The number of windows of an answer; raises if the two answers are not equal."""
     equal = shared.keys() == alone.keys() and all(
         math.isclose(shared[end], value, rel_tol=1e-9) for end, value in alone.items()
     )
@@ -127,35 +142,39 @@ def _compare(name: str, shared: dict[object, float], alone: dict[object, float])
     return len(alone)
 
 
-def _show_answers(spark: SparkSession, workload: Sequence[tuple[str, str]], shared: Shared) -> None:
+def _show_answers(
+    spark: SparkSession, workload: Sequence[tuple[str, str]], shared: SharedRuns
+) -> None:
     for name, sql in workload[:SHOWN_QUERIES]:
         answer = shared.answers[name].sort_by("window_start").slice(0, SHOWN_ROWS)
         show_answer(f"{name}\n{sql}", answer, time_zone(spark))
 
 
-def _show_plan(loom: Loom, shared: Shared) -> None:
+def _show_plan(loom: Loom, shared: SharedRuns) -> None:
     lines = loom.explain().splitlines()
-    for line in lines[:SHOWN_LINES]:
+    for line in lines[:SHOWN_PLAN_LINES]:
         out.print(line, highlight=False, markup=False, overflow="ellipsis", no_wrap=True)
-    if len(lines) > SHOWN_LINES:
-        out.print(f"  ... and {len(lines) - SHOWN_LINES} more", highlight=False)
+    if len(lines) > SHOWN_PLAN_LINES:
+        out.print(f"  ... and {len(lines) - SHOWN_PLAN_LINES} more", highlight=False)
     out.print()
     show_statistics(shared.statistics)
 
 
-def _show_savings(count: int, shared: Shared, alone: list[float], checked: int) -> None:
+def _show_savings(count: int, shared: SharedRuns, alone: RunsAlone) -> None:
     first, second = shared.seconds
-    each = sum(alone) / len(alone)
+    each = sum(alone.seconds) / len(alone.seconds)
     total = each * count
     table = Table.grid(padding=(0, 2))
-    table.add_row("adding", f"{shared.adding:.1f} s, once")
+    table.add_row("adding", f"{shared.seconds_to_add:.1f} s, once")
     table.add_row("shared", f"{second:.2f} s for all {count}; {first:.2f} s cold, in a young JVM")
-    table.add_row("alone", f"{each:.2f} s a query, warmed up too; measured for {len(alone)}")
+    table.add_row(
+        "alone", f"{each:.2f} s a query, warmed up too; measured for {len(alone.seconds)}"
+    )
     table.add_row("", f"{total:.0f} s for all {count}, extrapolated")
-    table.add_row("answers", f"equal to within 1e-9 in all {checked} windows compared")
+    table.add_row("answers", f"equal to within 1e-9 in all {alone.windows} windows compared")
     table.add_row(
         "saving",
-        f"{total / second:.0f} x; {total / (second + shared.adding):.0f} x counting adding",
+        f"{total / second:.0f} x; {total / (second + shared.seconds_to_add):.0f} x counting adding",
     )
     out.print()
     out.print(table)

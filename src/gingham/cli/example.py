@@ -6,7 +6,7 @@ from shutil import copyfile
 
 from gingham.cli.market import TABLES, write_market
 from gingham.cli.show import progress
-from gingham.cli.start import start
+from gingham.cli.start_spark import start_spark
 from gingham.core.errors import WorkloadError
 
 WORKLOADS = ("trades.yaml", "trades.sql")
@@ -19,11 +19,11 @@ def write_example(folder: Path) -> None:
         raise WorkloadError(
             f"{folder} is not empty", "nothing of yours is overwritten", "a new folder"
         )
-    spark = start()
+    spark = start_spark()
     (folder / "data").mkdir(parents=True)
     with progress() as bars:
         task = bars.add_task(f"writing {ROWS:,} trades", total=len(TABLES))
         write_market(spark, folder / "data", ROWS, lambda: bars.advance(task))
     for name in WORKLOADS:
-        with as_file(files("gingham.cli") / "example" / name) as written:
-            copyfile(written, folder / name)
+        with as_file(files("gingham.cli") / "example" / name) as packaged:
+            copyfile(packaged, folder / name)

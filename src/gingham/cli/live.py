@@ -1,4 +1,4 @@
-"""`gingham run` over a stream: what it does, live, and a file that may be edited meanwhile."""
+"""`gingham run` over a stream: live progress, and queries that follow edits of the file."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,17 +11,17 @@ from rich.text import Text
 
 from gingham.cli.outline import Problems
 from gingham.cli.show import err, show_errors
-from gingham.cli.workload import Workload, read
+from gingham.cli.workload import Workload, read_workload
 from gingham.core.errors import GinghamError, WorkloadError
 from gingham.loom import Loom
 from gingham.stream.progress import BatchProgress, StreamProgress
 
-LOOK = 0.5  # seconds between two looks at the file and the stream
-SHOWN = 20  # queries, those that answered last
+POLL_SECONDS = 0.5  # between two looks at the file and the stream
+SHOWN_QUERIES = 20  # those that answered last
 
 
-def follow(file: Path, workload: Workload, loom: Loom, sink: str) -> bool:
-    """Run until interrupted, with the queries that the file has at the moment."""
+def run_stream(file: Path, workload: Workload, loom: Loom, sink: str) -> bool:
+    """Run the stream until it is interrupted, always with the queries that the file has then."""
     stream = workload.stream
     assert stream is not None
     assert stream.checkpoint is not None
@@ -32,15 +32,15 @@ def follow(file: Path, workload: Workload, loom: Loom, sink: str) -> bool:
     )
     # The file is the list of queries, also of those that an earlier run left in the checkpoint.
     loom.replace({query.name: query.sql for query in workload.queries})
-    edits = Edits(file, workload, loom)
+    edits = WorkloadEdits(file, workload, loom)
     if not err.is_terminal:
-        running.listen(lambda batch: err.print(_line(batch), highlight=False, soft_wrap=True))
+        running.listen(lambda batch: err.print(_batch_line(batch), highlight=False, soft_wrap=True))
     try:
         with Live(console=err, auto_refresh=False, transient=True) as live:
-            while not running.await_termination(LOOK):
-                edits.look()
+            while not running.await_termination(POLL_SECONDS):
+                edits.poll()
                 if err.is_terminal:
-                    live.update(_screen(running.progress(), edits.said), refresh=True)
+                    live.update(_screen(running.progress(), edits.message), refresh=True)
     except KeyboardInterrupt:
         running.stop()
     for progress in running.progress().values():
@@ -48,34 +48,35 @@ def follow(file: Path, workload: Workload, loom: Loom, sink: str) -> bool:
     return True
 
 
-class Edits:
-    """Takes over what was changed in a workload file; an edit with an error changes nothing."""
+class WorkloadEdits:
+    """Applies edits of a workload file to a running loom; an edit with an error changes nothing."""
 
     def __init__(self, file: Path, workload: Workload, loom: Loom) -> None:
         self._file, self._workload, self._loom = file, workload, loom
-        self._seen = self._changed()
-        self.said = ""
+        self._modified = self._modification_time()
+        self.message = ""
 
-    def look(self) -> None:
+    def poll(self) -> None:
         """Read the file again if it has changed."""
-        changed = self._changed()
-        if changed == self._seen:
+        modified = self._modification_time()
+        if modified == self._modified:
             return
-        self._seen = changed
+        self._modified = modified
         before = set(self._loom.queries)
         try:
-            self._take(*read(self._file))
-        except* GinghamError as found:
-            errors = [error for error in found.exceptions if isinstance(error, GinghamError)]
-            self.said = f"{self._file} is refused, everything runs on as before"
-            err.print(self.said, style="red", highlight=False)
+            self._apply(*read_workload(self._file))
+        except* GinghamError as group:
+            errors = [error for error in group.exceptions if isinstance(error, GinghamError)]
+            self.message = f"{self._file} is refused, everything runs on as before"
+            err.print(self.message, style="red", highlight=False)
             show_errors(errors)
         else:
             now = set(self._loom.queries)
-            self.said = f"{len(now - before)} queries joined, {len(before - now)} left"
-            err.print(self.said, highlight=False)
+            self.message = f"{len(now - before)} queries joined, {len(before - now)} left"
+            err.print(self.message, highlight=False)
 
-    def _take(self, workload: Workload, problems: Problems) -> None:
+    def _apply(self, workload: Workload, problems: Problems) -> None:
+        """Make the file's queries those of the loom; raises if anything else was changed."""
         problems.raise_any()
         if (workload.stream, workload.tables, workload.sink) != (
             self._workload.stream,
@@ -89,11 +90,12 @@ class Edits:
             )
         self._loom.replace({query.name: query.sql for query in workload.queries})
 
-    def _changed(self) -> float:
+    def _modification_time(self) -> float:
         return self._file.stat().st_mtime if self._file.exists() else 0.0
 
 
-def _screen(streams: Mapping[str, StreamProgress], said: str) -> Group:
+def _screen(streams: Mapping[str, StreamProgress], message: str) -> Group:
+    """The progress of all streams as tables, above the last message."""
     parts: list[Table | Text] = []
     for progress in streams.values():
         parts.append(_summary(progress))
@@ -103,7 +105,7 @@ def _screen(streams: Mapping[str, StreamProgress], said: str) -> Group:
         recent = sorted(
             progress.queries.values(), key=lambda q: (q.last_window is not None, str(q.last_window))
         )
-        for query in reversed(recent[-SHOWN:]):
+        for query in reversed(recent[-SHOWN_QUERIES:]):
             table.add_row(
                 Text(query.name),
                 f"{query.matched:,}",
@@ -114,20 +116,22 @@ def _screen(streams: Mapping[str, StreamProgress], said: str) -> Group:
                 Text(query.error or "", style="red"),
             )
         parts.append(table)
-    return Group(*parts, Text(said, style="dim"))
+    return Group(*parts, Text(message, style="dim"))
 
 
 def _summary(progress: StreamProgress) -> Text:
+    """The totals of a stream and its last batch, in one line."""
     last = progress.last
     late = f", {progress.late:,} late" if progress.late else ""
     timeless = f", {progress.timeless:,} without a time" if progress.timeless else ""
     head = (
         f"{progress.stream}: {progress.batches:,} batches, {progress.rows:,} rows{late}{timeless}"
     )
-    return Text(f"{head}; {_line(last)}" if last else head)
+    return Text(f"{head}; {_batch_line(last)}" if last else head)
 
 
-def _line(batch: BatchProgress) -> str:
+def _batch_line(batch: BatchProgress) -> str:
+    """What one batch did, in one line."""
     seconds = ", ".join(f"{part} {s:.2f}" for part, s in batch.seconds.items())
     answered = sum(batch.answered.values())
     lag = f", {batch.lag:,.0f} s behind the clock" if batch.lag is not None else ""

@@ -1,4 +1,4 @@
-"""A workload becomes a loom: files are opened, queries are added, all complaints are kept."""
+"""A workload to a loom: open its files, add its queries, and collect all errors."""
 
 import re
 from collections.abc import Callable
@@ -13,23 +13,25 @@ from gingham.core.errors import GinghamError, WorkloadError
 from gingham.loom import Loom
 from gingham.spark.spark_errors import SPARK_ERRORS, spark_message
 
-# Not all that goes wrong in a job reaches Python as an error of PySpark's.
 Reader = TypeVar("Reader", DataFrameReader, DataStreamReader)
 
 
-def load(
+def load_workload(
     workload: Workload,
     problems: Problems,
     spark: SparkSession,
     step: Callable[[], object] = lambda: None,
 ) -> Loom:
-    """Open what can be opened, add what can be added; `step` is called after each query."""
+    """A loom with the stream, tables and queries of a workload; errors are added to `problems`.
+
+    `step` is called after each query.
+    """
     loom = Loom(spark)
     unreadable: list[str] = []
-    for known in (*([workload.stream] if workload.stream else []), *workload.tables):
-        source = known.source
+    for relation in (*([workload.stream] if workload.stream else []), *workload.tables):
+        source = relation.source
         try:
-            _register(loom, known)
+            _register(loom, relation)
         except GinghamError as error:
             problems.note(source.line, error)
             unreadable.append(source.name)
@@ -38,7 +40,7 @@ def load(
             unreadable.append(source.name)
 
     for query in workload.queries:
-        # A query over what could not be opened would only repeat that complaint.
+        # A query over files that could not be opened would only repeat that error.
         if workload.stream and not _mentions(query.sql, unreadable):
             try:
                 # Pushed down to its own line: places in errors are places in the file.
@@ -49,23 +51,25 @@ def load(
     return loom
 
 
-def _register(loom: Loom, known: StreamSource | TableSource) -> None:
-    rows = _open(loom.spark, known.source)
-    match known:
+def _register(loom: Loom, relation: StreamSource | TableSource) -> None:
+    """Open the files of a stream or table, and register it with the loom."""
+    rows = _open(loom.spark, relation.source)
+    match relation:
         case StreamSource(source, time, watermark, checkpoint):
             if checkpoint is not None:
-                rows = _follow(loom.spark, source, rows)
+                rows = _open_stream(loom.spark, source, rows)
             loom.stream(source.name, rows, time=time, watermark=watermark)
         case TableSource(source, key):
             loom.table(source.name, rows, key=key)
 
 
-def _follow(spark: SparkSession, source: Source, rows: DataFrame) -> DataFrame:
-    """The same files as a stream: those that are there, and those that come."""
+def _open_stream(spark: SparkSession, source: Source, rows: DataFrame) -> DataFrame:
+    """The files of a source as a streaming DataFrame: those that exist, and those to come."""
     return _with_options(spark.readStream.schema(rows.schema), source).load(source.path)
 
 
 def _open(spark: SparkSession, source: Source) -> DataFrame:
+    """The files of a source as a static DataFrame."""
     reader = spark.read.schema(source.schema) if source.schema else spark.read
     return _with_options(reader, source).load(source.path)
 
@@ -90,4 +94,5 @@ def _unreadable(source: Source, error: Exception) -> GinghamError:
 
 
 def _mentions(sql: str, names: list[str]) -> bool:
+    """True if one of these names occurs in the SQL as a whole word."""
     return any(re.search(rf"\b{re.escape(name)}\b", sql, re.IGNORECASE) for name in names)

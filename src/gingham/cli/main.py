@@ -11,15 +11,15 @@ _FILE = click.argument("file", type=click.Path(path_type=Path))
 
 
 class _Gingham(click.Group):
-    """Shows errors that the user can mend without a trace of where they were raised."""
+    """The command group; it prints errors of Gingham in three parts, without a stack trace."""
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
-        except* GinghamError as found:
+        except* GinghamError as group:
             from gingham.cli.show import show_errors
 
-            show_errors(error for error in found.exceptions if isinstance(error, GinghamError))
+            show_errors(error for error in group.exceptions if isinstance(error, GinghamError))
         return ctx.exit(1)
 
 
@@ -65,9 +65,9 @@ def example(folder: Path) -> None:
 @_FILE
 def check(file: Path) -> None:
     """Check a workload file against its data, without running it; report all errors."""
-    from gingham.cli.run import prepare
+    from gingham.cli.run import load_file
 
-    workload, problems, loom = prepare(file)
+    workload, problems, loom = load_file(file)
     problems.raise_any()
     assert workload.stream is not None  # else there would be a problem
     click.echo(f"ok: {len(loom.queries)} queries over {workload.stream.source.name}")
@@ -77,9 +77,9 @@ def check(file: Path) -> None:
 @_FILE
 def plan(file: Path) -> None:
     """Show what the queries of a workload file share, and why something is not shared."""
-    from gingham.cli.run import prepare
+    from gingham.cli.run import load_file
 
-    _, problems, loom = prepare(file)
+    _, problems, loom = load_file(file)
     problems.raise_any()
     click.echo(loom.explain())
 
@@ -105,9 +105,9 @@ def run(
     overwrite: bool,
 ) -> None:
     """Run all queries of a workload file in one pass over its stream."""
-    from gingham.cli.run import run
+    from gingham.cli.run import run_file
 
-    if not run(file, output, form, show, overwrite=overwrite):
+    if not run_file(file, output, form, show, overwrite=overwrite):
         ctx.exit(1)
 
 
@@ -119,18 +119,18 @@ def calibrate(save: str | None, rows: int | None) -> None:
     from rich.progress import Progress
 
     from gingham.cli.calibrate import ROWS, calibrate
-    from gingham.cli.start import start
+    from gingham.cli.start_spark import start_spark
     from gingham.optimizer.cost import Cost
 
-    spark = start()
+    spark = start_spark()
     with Progress(transient=True) as progress:
-        found = calibrate(spark, rows or ROWS, progress)
-    usual = Cost()
+        measured = calibrate(spark, rows or ROWS, progress)
+    default = Cost()
     for name in ("row", "tree", "grid", "shard", "final"):
-        here, there = getattr(found, name) * 1e9, getattr(usual, name) * 1e9
-        click.echo(f"{name:6} {here:10,.1f} ns   (unless calibrated: {there:,.1f} ns)")
+        here, usual = getattr(measured, name) * 1e9, getattr(default, name) * 1e9
+        click.echo(f"{name:6} {here:10,.1f} ns   (unless calibrated: {usual:,.1f} ns)")
     if save:
-        found.write(save)
+        measured.write(save)
         click.echo(f"kept in {save}")
 
 

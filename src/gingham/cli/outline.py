@@ -1,4 +1,4 @@
-"""What a workload file says and where, before anyone asks whether it makes sense."""
+"""The entries of a workload file with their lines, before they are checked."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ Value = str | tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A stream, a table or a sink as it is written: fields by name, and its line."""
+    """A stream, a table or a sink of a workload file: its line, and its fields by name."""
 
     line: int
     fields: Mapping[str, Value]
@@ -26,8 +26,8 @@ class NamedQuery:
 
 
 @dataclass(frozen=True, slots=True)
-class Outline:
-    """Everything that a file mentions, in the order in which it does; YAML and SQL alike."""
+class WorkloadOutline:
+    """All entries of a workload file in their order; the same for YAML and SQL."""
 
     streams: list[Entry] = field(default_factory=list[Entry])
     tables: list[Entry] = field(default_factory=list[Entry])
@@ -36,7 +36,7 @@ class Outline:
 
 
 class Problems:
-    """All that is wrong with a file: nobody mends a file one error at a time.
+    """All errors of a workload file with their lines, to be reported together.
 
     >>> problems = Problems("market.yaml")
     >>> problems.add(7, "no window", "every query needs one", "window(ts, '5 minutes')")
@@ -47,23 +47,23 @@ class Problems:
 
     def __init__(self, file: str) -> None:
         self.file = file
-        self._found: list[tuple[int, GinghamError]] = []
+        self._errors: list[tuple[int, GinghamError]] = []  # with lines
 
     @property
     def errors(self) -> list[GinghamError]:
-        """The errors in the order of the file, each with its place."""
-        ordered = sorted(self._found, key=lambda found: found[0])
+        """The errors in the order of their lines, each with its file and line."""
+        ordered = sorted(self._errors, key=lambda line_and_error: line_and_error[0])
         return [error.about(f"{self.file}:{line}") for line, error in ordered]
 
     def add(self, line: int, what: str, why: str, instead: str) -> None:
-        """Remember something that is wrong with the file itself."""
-        self._found.append((line, WorkloadError(what, why, instead)))
+        """Add an error of the file itself."""
+        self._errors.append((line, WorkloadError(what, why, instead)))
 
     def note(self, line: int, error: GinghamError) -> None:
-        """Remember what somebody else had to say about a line."""
-        self._found.append((line, error))
+        """Add an error that was raised for the entry on a line."""
+        self._errors.append((line, error))
 
     def raise_any(self) -> None:
-        """Raise all of them together, if there are any."""
-        if self._found:
+        """Raise all errors as one group, if there are any."""
+        if self._errors:
             raise ExceptionGroup(f"problems in {self.file}", self.errors)

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from gingham.cli.live import follow
-from gingham.cli.load import SPARK_ERRORS, load
+from gingham.cli.live import run_stream
+from gingham.cli.load_workload import load_workload
 from gingham.cli.outline import Problems
 from gingham.cli.show import (
     err,
@@ -16,39 +16,39 @@ from gingham.cli.show import (
     show_statistics,
     time_zone,
 )
-from gingham.cli.sink import refuse_old_answers, write_answer
-from gingham.cli.start import start
-from gingham.cli.workload import Sink, Workload, read
+from gingham.cli.sink import refuse_to_overwrite, write_answer
+from gingham.cli.start_spark import start_spark
+from gingham.cli.workload import Sink, Workload, read_workload
 from gingham.core.errors import AnswerError
 from gingham.loom import Loom
 from gingham.spark.answers import Answers
-from gingham.spark.spark_errors import spark_message
+from gingham.spark.spark_errors import SPARK_ERRORS, spark_message
 
-# More tables than this nobody reads; all answers are in the files of --output.
+# More tables than this are too many to read; all answers are in the files of --output.
 MOST_TABLES = 8
 
 
-def prepare(file: Path) -> tuple[Workload, Problems, Loom]:
-    """Read a file and add its queries, with a bar; what is wrong is in the problems."""
-    workload, problems = read(file)
-    spark = start()
+def load_file(file: Path) -> tuple[Workload, Problems, Loom]:
+    """The workload of a file, its errors, and a loom with its queries; shows a progress bar."""
+    workload, problems = read_workload(file)
+    spark = start_spark()
     with progress() as bars:
         task = bars.add_task("adding queries", total=len(workload.queries))
-        loom = load(workload, problems, spark, lambda: bars.advance(task))
+        loom = load_workload(workload, problems, spark, lambda: bars.advance(task))
     return workload, problems, loom
 
 
-def run(
+def run_file(
     file: Path, output: str | None, form: str | None, show: int, *, overwrite: bool = False
 ) -> bool:
     """Run a file's queries together, show and write answers; False if a query failed."""
-    workload, problems, loom = prepare(file)
+    workload, problems, loom = load_file(file)
     problems.raise_any()
     sink = _sink(workload, output, form)
     if workload.stream is not None and workload.stream.checkpoint is not None:
-        return follow(file, workload, loom, sink.path if sink else "console")
+        return run_stream(file, workload, loom, sink.path if sink else "console")
     if sink is not None and not overwrite:
-        refuse_old_answers(sink, loom.queries)
+        refuse_to_overwrite(sink, loom.queries)
 
     try:
         with err.status(f"running {len(loom.queries):,} queries as one"):
@@ -71,17 +71,18 @@ def run(
 
 
 def _sink(workload: Workload, output: str | None, form: str | None) -> Sink | None:
-    """Where answers go: what the command line says comes before what the file says."""
+    """Where answers go: by the options of the command line, else by the file."""
     path = output or (workload.sink and workload.sink.path)
     kind = form or (workload.sink.format if workload.sink else "parquet")
     return Sink(path, kind) if path else None
 
 
 def _show(loom: Loom, answers: Answers, names: list[str], show: int) -> None:
+    """Print the first `show` rows of some answers, and only the number of rows of the others."""
     zone = time_zone(loom.spark)
     tables = names[:MOST_TABLES] if show else []
     for name in names:
-        rows, count = _first(answers, name, show)
+        rows, count = _first_rows(answers, name, show)
         title = f"{name}: {count:,} rows" + (f", the first {show}" if 0 < show < count else "")
         if name in tables and count:
             show_answer(title, rows, zone)
@@ -91,8 +92,8 @@ def _show(loom: Loom, answers: Answers, names: list[str], show: int) -> None:
         out.print(f"times are in {zone}", style="dim", highlight=False)
 
 
-def _first(answers: Answers, name: str, show: int) -> tuple[pa.Table, int]:
-    """The first rows by time, and how many there are."""
+def _first_rows(answers: Answers, name: str, show: int) -> tuple[pa.Table, int]:
+    """The first rows of an answer by time, and the number of all its rows."""
     if name in answers.statistics.in_executors:
         rows = answers[name]
         return rows.orderBy("window_start").limit(show).toArrow(), rows.count()
@@ -101,6 +102,7 @@ def _first(answers: Answers, name: str, show: int) -> tuple[pa.Table, int]:
 
 
 def _write(answers: Answers, names: list[str], sink: Sink) -> None:
+    """Write the answers to the sink, with a progress bar."""
     with progress() as bars:
         for name in bars.track(names, description="writing answers"):
             write_answer(answers, name, sink)

@@ -1,4 +1,4 @@
-"""How errors, answers and statistics look on a terminal."""
+"""Printing errors, answers and statistics on a terminal."""
 
 from collections.abc import Iterable
 from datetime import UTC, datetime, tzinfo
@@ -35,7 +35,7 @@ def show_answer(title: str, rows: pa.Table, zone: tzinfo) -> None:
         right = number or pa.types.is_decimal(field.type)
         table.add_column(Text(field.name), justify="right" if right else "left", overflow="fold")
     for row in rows.to_pylist():
-        table.add_row(*(Text(_written(value, zone)) for value in row.values()))
+        table.add_row(*(Text(_cell_text(value, zone)) for value in row.values()))
     out.print(table)
 
 
@@ -52,7 +52,7 @@ def show_statistics(statistics: Statistics) -> None:
 
 
 def progress() -> Progress:
-    """Bars for phases that follow each other, gone when they end; none where nobody watches."""
+    """Progress bars that vanish when they end; disabled where stderr is no terminal."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     hidden = not err.is_terminal
     return Progress(*columns, TimeElapsedColumn(), console=err, transient=True, disable=hidden)
@@ -66,7 +66,8 @@ def time_zone(spark: SparkSession) -> tzinfo:
         return UTC
 
 
-def _written(value: Any, zone: tzinfo) -> str:
+def _cell_text(value: Any, zone: tzinfo) -> str:
+    """A value of an answer as text; times are shown in the time zone."""
     match value:
         case None:
             return "NULL"

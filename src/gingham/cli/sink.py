@@ -1,4 +1,4 @@
-"""Answers to files: a folder per query."""
+"""Writing answers of a static run to files: a folder per query."""
 
 from pathlib import Path
 
@@ -10,8 +10,8 @@ from gingham.core.errors import WorkloadError
 from gingham.spark.answers import Answers
 
 
-def refuse_old_answers(sink: Sink, names: tuple[str, ...]) -> None:
-    """Stop before the run if it would overwrite what somebody may still need."""
+def refuse_to_overwrite(sink: Sink, names: tuple[str, ...]) -> None:
+    """Raise before the run if the sink already has answers of these queries."""
     old = [name for name in names if is_local(sink.path) and (Path(sink.path) / name).exists()]
     if old:
         listed = ", ".join(old[:3]) + (", ..." if len(old) > 3 else "")
@@ -23,7 +23,7 @@ def refuse_old_answers(sink: Sink, names: tuple[str, ...]) -> None:
 
 
 def write_answer(answers: Answers, name: str, sink: Sink) -> None:
-    """Write one answer, in place of an older one."""
+    """Write the answer of a query, replacing an older one."""
     if name in answers.statistics.in_executors or not is_local(sink.path):
         answers[name].write.mode("overwrite").option("header", True).format(sink.format).save(
             f"{sink.path}/{name}"

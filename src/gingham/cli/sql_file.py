@@ -1,4 +1,4 @@
-"""Workloads as plain SQL, with comments that name the queries and what they read.
+"""Workload files in SQL, with comments that name the queries and what they read.
 
 -- stream: trades path=data/trades time=ts
 -- table: listing path=data/listing key=symbol
@@ -11,7 +11,7 @@ import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from gingham.cli.outline import Entry, NamedQuery, Outline, Problems
+from gingham.cli.outline import Entry, NamedQuery, Problems, WorkloadOutline
 
 _HEADING = re.compile(r"\s*--\s*(stream|table|sink|name)\s*:(.*)", re.IGNORECASE)
 _SHAPES = {
@@ -21,13 +21,13 @@ _SHAPES = {
 }
 
 
-def read_sql(text: str, problems: Problems) -> Outline:
-    """Find streams, tables, queries and sinks in SQL with comments."""
-    outline = Outline()
-    places = {"stream": outline.streams, "table": outline.tables, "sink": outline.sinks}
+def read_sql(text: str, problems: Problems) -> WorkloadOutline:
+    """The streams, tables, queries and sinks in the text of a SQL workload file."""
+    outline = WorkloadOutline()
+    entries = {"stream": outline.streams, "table": outline.tables, "sink": outline.sinks}
     for section in _sections(text):
-        if section.kind in places:
-            places[section.kind].extend(_entry(section, problems))
+        if section.kind in entries:
+            entries[section.kind].extend(_entry(section, problems))
         outline.queries.extend(_query(section, problems))
     return outline
 
@@ -43,6 +43,7 @@ class _Section:
 
 
 def _sections(text: str) -> list[_Section]:
+    """The text split at its headings; what comes before the first one has no kind."""
     sections = [_Section(0, "", "")]
     for line, content in enumerate(text.splitlines(), 1):
         heading = _HEADING.fullmatch(content)
@@ -54,7 +55,7 @@ def _sections(text: str) -> list[_Section]:
 
 
 def _entry(section: _Section, problems: Problems) -> Iterator[Entry]:
-    """`trades path=data/trades time=ts`: a name, except for a sink, then fields."""
+    """The entry of a heading such as `trades path=data/trades time=ts`; a sink has no name."""
     kind, line = section.kind, section.line
     try:
         words = shlex.split(section.rest)
@@ -62,11 +63,11 @@ def _entry(section: _Section, problems: Problems) -> Iterator[Entry]:
         problems.add(line, f"{kind}: {section.rest}", str(error).lower(), _SHAPES[kind])
         return
     fields: dict[str, str] = {}
-    for place, word in enumerate(words):
+    for position, word in enumerate(words):
         name, equals, value = word.partition("=")
         if equals:
             fields[name] = value
-        elif place == 0 and kind != "sink":
+        elif position == 0 and kind != "sink":
             fields["name"] = word
         else:
             problems.add(
@@ -79,16 +80,16 @@ def _entry(section: _Section, problems: Problems) -> Iterator[Entry]:
 
 
 def _query(section: _Section, problems: Problems) -> Iterator[NamedQuery]:
-    """The query below a name; below anything else stand comments only."""
+    """The query below a `-- name:` heading; below other headings there may be comments only."""
     name = section.rest if section.kind == "name" else ""
-    said = [i for i, line in enumerate(section.body) if not _is_comment(line)]
-    if name and said:
-        sql = "\n".join(section.body[said[0] :]).rstrip()
-        yield NamedQuery(name, sql.removesuffix(";"), section.line + 1 + said[0])
-    elif said:
+    sql_lines = [i for i, line in enumerate(section.body) if not _is_blank_or_comment(line)]
+    if name and sql_lines:
+        sql = "\n".join(section.body[sql_lines[0] :]).rstrip()
+        yield NamedQuery(name, sql.removesuffix(";"), section.line + 1 + sql_lines[0])
+    elif sql_lines:
         problems.add(
-            section.line + 1 + said[0],
-            f"SQL without a name: {section.body[said[0]].strip()}",
+            section.line + 1 + sql_lines[0],
+            f"SQL without a name: {section.body[sql_lines[0]].strip()}",
             "answers are found by name",
             "-- name: big_caps, on the line before",
         )
@@ -101,5 +102,5 @@ def _query(section: _Section, problems: Problems) -> Iterator[NamedQuery]:
         )
 
 
-def _is_comment(line: str) -> bool:
+def _is_blank_or_comment(line: str) -> bool:
     return not line.strip() or line.lstrip().startswith("--")

@@ -1,4 +1,4 @@
-"""Workload files: what a stream is read from, what it is joined with, what is asked of it."""
+"""Workload files: a stream, the tables it is joined with, the queries over it, and a sink."""
 
 import difflib
 import re
@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from gingham.cli.outline import Entry, NamedQuery, Outline, Problems
+from gingham.cli.outline import Entry, NamedQuery, Problems, WorkloadOutline
 from gingham.cli.sql_file import read_sql
 from gingham.cli.yaml_file import read_yaml
 from gingham.core.errors import GinghamError, WorkloadError
@@ -30,19 +30,19 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class StreamSource:
-    """What queries read FROM."""
+    """The stream that queries read FROM."""
 
     source: Source
     time: str
     watermark: str | None
-    # Files that come later are read too, if there is a place to remember which were.
+    # With a checkpoint, the stream also reads files that arrive later.
     checkpoint: str | None = None
     trigger: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class TableSource:
-    """What rows are looked up in by its key."""
+    """A table that rows of the stream are looked up in by its key."""
 
     source: Source
     key: tuple[str, ...]
@@ -58,7 +58,7 @@ class Sink:
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """What a file asks for, as far as it can be understood."""
+    """The content of a workload file; parts with errors are missing."""
 
     stream: StreamSource | None
     tables: tuple[TableSource, ...]
@@ -66,8 +66,8 @@ class Workload:
     sink: Sink | None
 
 
-def read(file: Path) -> tuple[Workload, Problems]:
-    """Read a workload file; what is wrong with it is collected, not raised."""
+def read_workload(file: Path) -> tuple[Workload, Problems]:
+    """The workload of a file, and all errors in it, which are collected instead of raised."""
     reader = _readers.get(file.suffix.lower())
     if reader is None:
         raise WorkloadError(
@@ -85,26 +85,29 @@ def read(file: Path) -> tuple[Workload, Problems]:
     outline = reader(text, problems)
     if outline is None:
         return Workload(None, (), (), None), problems
-    return _Reading(file.parent, outline, problems).workload(), problems
+    return _OutlineChecker(file.parent, outline, problems).workload(), problems
 
 
 def is_local(path: str) -> bool:
-    """Say whether it is a path of this machine, not one such as s3://bucket/trades."""
+    """True for a path of this machine, False for one such as s3://bucket/trades."""
     # Two letters at least: C:/trades is a local path.
     return re.match(r"[A-Za-z][\w+.-]+:/", path) is None
 
 
-_readers: dict[str, Callable[[str, Problems], Outline | None]] = {
+_readers: dict[str, Callable[[str, Problems], WorkloadOutline | None]] = {
     ".yaml": read_yaml,
     ".yml": read_yaml,
     ".sql": read_sql,
 }
 
 
-class _Reading:
-    """Checks an outline and makes values of it; paths are relative to the file's folder."""
+class _OutlineChecker:
+    """Turns an outline into a workload and collects its errors.
 
-    def __init__(self, folder: Path, outline: Outline, problems: Problems) -> None:
+    Paths in it are relative to the folder of the file.
+    """
+
+    def __init__(self, folder: Path, outline: WorkloadOutline, problems: Problems) -> None:
         self.folder = folder
         self.outline = outline
         self.problems = problems
@@ -147,11 +150,11 @@ class _Reading:
             )
         source = self._source(entry, "stream", fields)
         return source and StreamSource(
-            source,
-            fields["time"],
-            fields.get("watermark"),
-            self._path(checkpoint) if checkpoint else None,
-            fields.get("trigger"),
+            source=source,
+            time=fields["time"],
+            watermark=fields.get("watermark"),
+            checkpoint=self._path(checkpoint) if checkpoint else None,
+            trigger=fields.get("trigger"),
         )
 
     def _table(self, entry: Entry) -> TableSource | None:
@@ -171,7 +174,8 @@ class _Reading:
         return Sink(self._path(fields["path"]), kind) if kind else None
 
     def _queries(self) -> Iterator[NamedQuery]:
-        seen: dict[str, int] = {}
+        """The queries whose names are valid and unique."""
+        lines: dict[str, int] = {}  # by query name
         for query in self.outline.queries:
             if not re.fullmatch(r"\w[\w.-]*", query.name):
                 self.problems.add(
@@ -180,17 +184,17 @@ class _Reading:
                     "a name is the name of a folder too",
                     "letters, digits, and _ - . between them",
                 )
-            elif query.name in seen:
+            elif query.name in lines:
                 self.problems.add(
                     query.line,
                     f"two queries named {query.name!r}",
-                    f"answers are found by name, and line {seen[query.name]} has it already",
+                    f"answers are found by name, and line {lines[query.name]} has it already",
                     "another name",
                 )
             else:
                 yield query
-            seen.setdefault(query.name, query.line)
-        if not seen:
+            lines.setdefault(query.name, query.line)
+        if not lines:
             self.problems.add(
                 1,
                 "no queries",
@@ -199,6 +203,7 @@ class _Reading:
             )
 
     def _only(self, entries: Sequence[Entry], kind: str) -> Entry | None:
+        """The first entry, if there is one; any further entry is an error."""
         for entry in entries[1:]:
             self.problems.add(
                 entry.line,
@@ -211,15 +216,15 @@ class _Reading:
     def _fields(
         self, entry: Entry, kind: str, required: Sequence[str], optional: Sequence[str]
     ) -> dict[str, str] | None:
-        """All fields as texts; nothing if one is missing that must be there."""
-        known = (*required, *optional)
+        """All fields of an entry as texts; None if a required one is missing."""
+        allowed = (*required, *optional)
         for field in entry.fields:
-            if field not in known:
-                close = difflib.get_close_matches(field, known, n=1)
+            if field not in allowed:
+                close = difflib.get_close_matches(field, allowed, n=1)
                 self.problems.add(
                     entry.line,
                     f"a {kind} has no field {field!r}",
-                    f"its fields are {', '.join(known)}",
+                    f"its fields are {', '.join(allowed)}",
                     close[0] if close else f"without {field}",
                 )
         missing = [field for field in required if not entry.fields.get(field)]
@@ -238,29 +243,37 @@ class _Reading:
 
     def _source(self, entry: Entry, kind: str, fields: dict[str, str]) -> Source | None:
         name, schema = fields["name"], fields.get("schema")
-        found = self._format(entry, f"{kind} {name!r}", fields, SOURCES)
-        if found in ("csv", "json") and not schema:
+        file_format = self._format(entry, f"{kind} {name!r}", fields, SOURCES)
+        if file_format in ("csv", "json") and not schema:
             self.problems.add(
                 entry.line,
                 f"{kind} {name!r} without a schema",
-                f"{found} files do not say which types their columns have",
+                f"{file_format} files do not say which types their columns have",
                 "schema: ts TIMESTAMP, symbol STRING, price DOUBLE",
             )
             return None
-        path = self._path(fields["path"])
-        return Source(name, path, found, schema, entry.line) if found else None
+        if file_format is None:
+            return None
+        return Source(
+            name=name,
+            path=self._path(fields["path"]),
+            format=file_format,
+            schema=schema,
+            line=entry.line,
+        )
 
     def _format(
-        self, entry: Entry, subject: str, fields: dict[str, str], known: Sequence[str]
+        self, entry: Entry, subject: str, fields: dict[str, str], formats: Sequence[str]
     ) -> str | None:
-        found = fields.get("format", known[0]).lower()
-        if found in known:
-            return found
+        """The field `format`, by default the first of these formats; None if it is another."""
+        file_format = fields.get("format", formats[0]).lower()
+        if file_format in formats:
+            return file_format
         self.problems.add(
             entry.line,
-            f"{subject}: format {found!r}",
+            f"{subject}: format {file_format!r}",
             "it is none that Gingham knows",
-            f"format: one of {', '.join(known)}",
+            f"format: one of {', '.join(formats)}",
         )
         return None
 

@@ -1,4 +1,4 @@
-"""Workloads as YAML.
+"""Workload files in YAML.
 
 stream: {name: trades, path: data/trades, time: ts}
 tables:
@@ -13,14 +13,14 @@ from collections.abc import Iterator
 import yaml
 from yaml import MappingNode, Node, ScalarNode, SequenceNode
 
-from gingham.cli.outline import Entry, NamedQuery, Outline, Problems, Value
+from gingham.cli.outline import Entry, NamedQuery, Problems, Value, WorkloadOutline
 
 _PARTS = ("stream", "tables", "queries", "sink")
 _SHAPE = "stream: {...}, tables: [...], queries: {name: SQL}, sink: {...}"
 
 
-def read_yaml(text: str, problems: Problems) -> Outline | None:
-    """Find streams, tables, queries and sinks in YAML; None if there is no sense in looking."""
+def read_yaml(text: str, problems: Problems) -> WorkloadOutline | None:
+    """The streams, tables, queries and sinks in the text of a YAML file; None if it is no YAML."""
     try:
         # Nodes, not values: they know their lines, and a key that stands twice is seen twice.
         root = yaml.compose(text, Loader=yaml.SafeLoader)
@@ -36,7 +36,7 @@ def read_yaml(text: str, problems: Problems) -> Outline | None:
         problems.add(1, "no workload", "a workload file has named parts", _SHAPE)
         return None
 
-    outline = Outline()
+    outline = WorkloadOutline()
     for key, node in _pairs(root):
         match key.value:
             case "stream":
@@ -58,6 +58,7 @@ def read_yaml(text: str, problems: Problems) -> Outline | None:
 
 
 def _entries(nodes: list[Node], kind: str, problems: Problems) -> Iterator[Entry]:
+    """The entries of mappings from field names to texts or lists of texts."""
     for node in nodes:
         line = _line(node.start_mark)
         if not isinstance(node, MappingNode):
@@ -91,10 +92,10 @@ def _queries(node: Node, problems: Problems) -> Iterator[NamedQuery]:
     else:
         for item in _items(node):
             pairs = _pairs(item) if isinstance(item, MappingNode) else []
-            found = {key.value: value for key, value in pairs}
-            name = found.get("name")
-            known = name.value if isinstance(name, ScalarNode) else ""
-            named.append((known, found.get("sql"), _line(item.start_mark)))
+            fields = {key.value: value for key, value in pairs}
+            name_node = fields.get("name")
+            name = name_node.value if isinstance(name_node, ScalarNode) else ""
+            named.append((name, fields.get("sql"), _line(item.start_mark)))
     for name, sql, line in named:
         if name and isinstance(sql, ScalarNode) and not _is_null(sql):
             # The text of a block starts on the line after its bar.
