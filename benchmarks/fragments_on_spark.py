@@ -18,7 +18,7 @@ from benchmarks.shuffle import Shuffled, shuffled
 from benchmarks.targets import Target
 from gingham.loom import Loom
 from gingham.optimizer.cost import Cost
-from gingham.plan.cells import Cells
+from gingham.plan.condition_cache import ConditionCache
 from gingham.session.choose_records import choose_records
 
 PARTITIONS = 8
@@ -54,7 +54,10 @@ def on_spark(spark: SparkSession, rows: int, *, quick: bool) -> Section:
             loom.alone(name).toArrow()  # to warm up
         found = _measure(spark, make.__name__, _ways(loom))
         reduced, seeing = shuffled(
-            spark, partial(choose_records, loom.plan(), source, Cost(), Cells(), send_records=True)
+            spark,
+            partial(
+                choose_records, loom.plan(), source, Cost(), ConditionCache(), send_records=True
+            ),
         )
         assert reduced is not None
         source.unpersist()

@@ -126,7 +126,7 @@ def _ways(plan: Plan) -> dict[str, Mapping[str, int]]:
         _WOVEN: {query.name: forest.grid_of(query).tree for query in forest.queries},
         _ONE: dict.fromkeys(names, 0),
         "a tree per window": _numbered(windows),
-        "by windows alone": _by_windows_alone(windows, plan.load.rate),
+        "by windows alone": _by_windows_alone(windows, plan.statistics.rate),
         _NONE: {name: i for i, name in enumerate(names)},
     }
     # The same trees twice are one way.

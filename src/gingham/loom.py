@@ -18,8 +18,8 @@ from gingham.estimates.estimator import Estimator
 from gingham.inspect.text import explain
 from gingham.optimizer.cost import Cost
 from gingham.plan.bound import BoundQuery
-from gingham.plan.cells import Cells
-from gingham.plan.fold import fold
+from gingham.plan.condition_cache import ConditionCache
+from gingham.plan.fold import fold_cells
 from gingham.plan.forest import Plan
 from gingham.session.batch import BatchSession, RunOptions
 from gingham.session.choose_records import SendRecords
@@ -256,10 +256,10 @@ class Loom:
         running = work.current.plan if work is not None else None
         if work is None or running is None:
             plan = self.plan(stream)
-            lines = [explain(plan, fold(plan.forest, Cells()))]
+            lines = [explain(plan, fold_cells(plan.forest, ConditionCache()))]
             lines += [f"  the last run sent {line}" for line in self._batch.sent(stream)]
         else:
-            lines = [f"epoch {work.epoch} of", explain(running, work.folds)]
+            lines = [f"epoch {work.epoch} of", explain(running, work.folded_cells)]
         return "\n".join(lines)
 
     def _streams(self) -> list[str]:

@@ -49,7 +49,7 @@ def test_a_predicate_that_lived_in_both_plans_reads_old_shards_as_before(
                 assert cell == axis.null
             else:
                 # "x >= cut" holds for exactly the same shards.
-                assert (cell >= axis.place(cut)) == (row >= cut)
+                assert (cell >= axis.interval_from(cut)) == (row >= cut)
 
 
 def _cell(axis: Axis, x: int | None) -> int:

@@ -13,7 +13,7 @@ from gingham.plan.forest import Forest, Grid
 
 
 def test_only_so_much_is_kept_between_queries(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(shards, "_MOST_KEPT", 40)
+    monkeypatch.setattr(shards, "_CACHE_SIZE", 40)
     size = 10
     axis = Axis(Attribute("v", INTEGER), tuple(range(size - 3)))
     grid = Grid((axis,), (), 0, 0)
@@ -21,8 +21,8 @@ def test_only_so_much_is_kept_between_queries(monkeypatch: pytest.MonkeyPatch):
     found = ShardTable(table, Forest((), (grid,), ())).of(grid)
     masks = [np.arange(grid.cells) <= i for i in range(size)]
     for mask in masks:
-        assert len(found.rolled(mask, None).kept) == mask[:size].sum()
-    kept = found._kept._results
+        assert len(found.merged_over_cells(mask, None).shards) == mask[:size].sum()
+    kept = found._cache._results
     assert len(kept) < len(masks)
-    assert sum(result.size for result in kept.values()) == found._kept._size <= 40
-    assert found.rolled(masks[-1], None) is found.rolled(masks[-1], None)
+    assert sum(result.size for result in kept.values()) == found._cache._size <= 40
+    assert found.merged_over_cells(masks[-1], None) is found.merged_over_cells(masks[-1], None)

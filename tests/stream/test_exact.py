@@ -23,8 +23,8 @@ from gingham.checkpoint.log import Log
 from gingham.optimizer import optimize
 from gingham.optimizer.cost import Cost
 from gingham.plan.bound import BoundQuery
-from gingham.plan.forest import Plan, Standing
-from gingham.plan.load import Load
+from gingham.plan.forest import FixedDecisions, Plan
+from gingham.plan.row_statistics import RowStatistics
 from gingham.session.sources import Sources
 from gingham.sinks.answer import Answer
 from gingham.sinks.delivery import Delivery
@@ -147,23 +147,23 @@ def test_every_answer_once(spark: SparkSession, monkeypatch: pytest.MonkeyPatch,
         stream: str,
         queries: Sequence[BoundQuery],
         cost: Cost | None = None,
-        load: Load | None = None,
-        standing: Standing | None = None,
+        load: RowStatistics | None = None,
+        fixed: FixedDecisions | None = None,
         trees: Mapping[str, int] | None = None,
         *,
-        anew: bool = False,
+        reweave: bool = False,
     ) -> Plan:
         """Newcomers grow anywhere; grids that stand go where chance wants when woven anew."""
-        stands, turn = standing or Standing(), next(times)
+        stands, turn = fixed or FixedDecisions(), next(times)
 
         def tree(name: str) -> int:
-            grid = stands.grids.get(name)
+            grid = stands.grid_of_query.get(name)
             if grid is None:
                 return int(name[1:]) % life.trees
-            return (grid + turn) % life.trees if anew else stands.trees[grid]
+            return (grid + turn) % life.trees if reweave else stands.tree_of_grid[grid]
 
         trees = trees or {q.name: tree(q.name) for q in queries}
-        return optimize(stream, queries, cost, load, standing, trees)
+        return optimize(stream, queries, cost, load, fixed, trees)
 
     kept, crashes = Kept(), iter(life.crashes)
     with tempfile.TemporaryDirectory() as folder:

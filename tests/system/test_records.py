@@ -42,8 +42,8 @@ def test_fragments_that_were_not_met_are_sent_as_they_are(
     of = {f"q{i}": data.draw(st.integers(0, 2), label="tree") for i in range(5)}
     most = data.draw(st.sampled_from([1_000_000, 0]), label="most on the driver")
 
-    def overlooked(enriched: DataFrame, forest: Forest, folds: Mapping[int, Ints]) -> Ints:
-        cells = occupied_cells(enriched, forest, folds)
+    def overlooked(enriched: DataFrame, forest: Forest, folded_cells: Mapping[int, Ints]) -> Ints:
+        cells = occupied_cells(enriched, forest, folded_cells)
         return cells[np.random.default_rng(seed).random(len(cells)) < 0.5]
 
     _check(spark, case, most, of, overlooked)

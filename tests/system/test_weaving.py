@@ -13,12 +13,12 @@ from gingham.logical.domain import INTEGER
 from gingham.logical.predicate import Attribute, Axis
 from gingham.optimizer import optimize
 from gingham.optimizer.cost import Cost
-from gingham.plan.forest import Plan, Standing
-from gingham.plan.load import Load
+from gingham.plan.forest import FixedDecisions, Plan
+from gingham.plan.row_statistics import RowStatistics
 
 # Rows cost nothing, so that even few of them are worth a tree.
 ONLY_SHARDS = Cost(opening=0.0, row=0.0, tree=1e-12, grid=1e-12, shard=1.0, final=0.0)
-LONG = Load(rows=1e7, seconds=1e5, counted=True)
+LONG = RowStatistics(rows=1e7, seconds=1e5, counted=True)
 
 
 def _sql(slide: int, where: str, times: int = 2) -> str:
@@ -37,8 +37,10 @@ def loom(spark: SparkSession) -> Loom:
     return Loom(spark, cost=ONLY_SHARDS).stream("trades", trades(spark, 3_000), time="ts")
 
 
-def _planned(loom: Loom, cost: Cost, load: Load, standing: Standing | None = None) -> Plan:
-    return optimize("trades", loom._queries_of("trades"), cost, load, standing)
+def _planned(
+    loom: Loom, cost: Cost, load: RowStatistics, fixed: FixedDecisions | None = None
+) -> Plan:
+    return optimize("trades", loom._queries_of("trades"), cost, load, fixed)
 
 
 def _trees(plan: Plan) -> set[frozenset[str]]:
@@ -64,7 +66,7 @@ def test_one_tree_where_rows_are_dear_or_few(loom: Loom):
     for name, sql in (ALERTS | REPORTS).items():
         loom.add(sql, name=name)
     assert len(_trees(_planned(loom, Cost(tree=1.0), LONG))) == 1
-    assert len(_trees(_planned(loom, Cost(), Load(rows=60, seconds=60)))) == 1
+    assert len(_trees(_planned(loom, Cost(), RowStatistics(rows=60, seconds=60)))) == 1
 
 
 def test_woven_answers_are_those_of_each_query_alone(loom: Loom):
@@ -91,24 +93,28 @@ def test_grids_that_stand_are_never_torn_apart(loom: Loom, data: st.DataObject):
                 fresh.add(sql, name=name)
         if not fresh.queries:
             continue
-        load = data.draw(st.sampled_from([Load(), LONG, Load(10.0, 1e5)]), label="load")
+        load = data.draw(
+            st.sampled_from([RowStatistics(), LONG, RowStatistics(10.0, 1e5)]), label="load"
+        )
         cost = data.draw(st.sampled_from([Cost(), ONLY_SHARDS]), label="cost")
-        before = plan.standing if plan else Standing()
-        plan = optimize("trades", fresh._queries_of("trades"), cost, load, before, anew=turn == 2)
+        before = plan.fixed if plan else FixedDecisions()
+        plan = optimize(
+            "trades", fresh._queries_of("trades"), cost, load, before, reweave=turn == 2
+        )
         numbers = [grid.number for grid in plan.forest.grids]
         assert len(set(numbers)) == len(numbers)
-        for name, grid in before.grids.items():
-            assert plan.standing.grids[name] == grid
+        for name, grid in before.grid_of_query.items():
+            assert plan.fixed.grid_of_query[name] == grid
 
 
 def test_attributes_that_the_sample_has_not_seen_are_taken_to_spread(loom: Loom):
     loom.add(ALERTS["alert0"], name="a")
     loom.add(ALERTS["alert1"], name="b")
-    load = loom.plan().load
+    load = loom.plan().statistics
     assert load.sample is not None
     (seen,) = load.sample.axes.values()
     unseen = Axis(Attribute("price", INTEGER), (1, 2, 3))
     few = load.shards(100, [seen], [])
     more = load.shards(100, [seen, unseen], ["symbol"])
     assert few < more <= load.rows
-    assert load.places([seen, unseen], []) == pytest.approx(4 * load.places([seen], []))
+    assert load.bins([seen, unseen], []) == pytest.approx(4 * load.bins([seen], []))

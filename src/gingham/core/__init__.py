@@ -1,1 +1,1 @@
-"""What every other part may use: errors, time, names."""
+"""Errors, time, names and array types, which every other folder may import."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 
 class GinghamError(Exception):
-    """Something that the user can mend.
+    """An error that the user can mend.
 
     >>> print(GinghamError("no window", "every query needs one", "add window(ts, '5 minutes')"))
     no window
@@ -24,7 +24,7 @@ class GinghamError(Exception):
         return type(self), (self.what, self.why, self.instead)
 
     def about(self, subject: str) -> GinghamError:
-        """Say first what the error is about: `query 'big_caps': no window`."""
+        """The same error with its subject in front: `query 'big_caps': no window`."""
         return type(self)(f"{subject}: {self.what}", self.why, self.instead)
 
 
@@ -33,7 +33,7 @@ class QueryError(GinghamError):
 
     @classmethod
     def named_twice(cls, name: str, remove: str) -> QueryError:
-        """The error of a name that a query has already, which can be removed so."""
+        """The name of a new query is taken; `remove` is the call that frees it."""
         return cls(
             f"two queries named {name!r}",
             "answers are found by name",
@@ -42,7 +42,7 @@ class QueryError(GinghamError):
 
     @classmethod
     def unknown(cls, name: str, known: Iterable[str]) -> QueryError:
-        """The error of a name that no query has."""
+        """No query has this name."""
         return cls(
             f"there is no query {name!r}",
             "it was never added, or it was removed",
@@ -55,7 +55,7 @@ class CatalogError(GinghamError):
 
     @classmethod
     def registered_twice(cls, name: str) -> CatalogError:
-        """The error of a name that is taken."""
+        """The name of a new stream, table or relation is taken."""
         return cls(
             f"{name!r} is registered already",
             "streams, tables and relations share one set of names",
@@ -64,7 +64,7 @@ class CatalogError(GinghamError):
 
     @classmethod
     def no_watermark(cls, name: str) -> CatalogError:
-        """The error of a stream whose windows would never be complete."""
+        """A stream is to run without a watermark: its windows would never be complete."""
         return cls(
             f"stream {name!r} has no watermark",
             "nobody knows when a window is complete",
@@ -77,7 +77,7 @@ class AnswerError(GinghamError):
 
 
 class CheckpointError(GinghamError):
-    """A checkpoint that cannot be gone on with."""
+    """A checkpoint from which a stream cannot continue."""
 
 
 class SinkError(GinghamError):
@@ -117,7 +117,7 @@ def refuse_renamed(function: str, given: Mapping[str, object], **names: str) -> 
 
 
 def at(sql: str, position: int) -> str:
-    r"""Point into SQL: line, column and the line itself.
+    r"""A position in SQL for error messages: line, column and the text of the line.
 
     >>> print(at("SELECT a\nFRM t", 9))
     line 2, column 1: FRM t

@@ -1,4 +1,4 @@
-"""Names that Gingham gives: of columns it adds, the same in plans, logs and metrics."""
+"""The names of columns that Gingham adds: the same in plans, logs and metrics."""
 
 from __future__ import annotations
 
@@ -25,37 +25,37 @@ COUNTERS = "__counters"  # of a sketch, as 64-bit words one after the other
 
 
 def slice_in(tree: int) -> str:
-    """The number of a row's slice in a tree: `__slice_0`."""
+    """The column with the number of a row's slice in a tree: `__slice_0`."""
     return f"__slice_{tree}"
 
 
 def interval(axis: int) -> str:
-    """The interval number of an attribute: `__interval_0`."""
+    """The column with the number of a row's interval on an axis: `__interval_0`."""
     return f"__interval_{axis}"
 
 
 def key(position: int) -> str:
-    """A group key of shards: `__key_0`."""
+    """The column of a group key in shards: `__key_0`."""
     return f"__key_{position}"
 
 
 def partial(position: int) -> str:
-    """A partial aggregate of shards: `__partial_0`."""
+    """The column of a partial aggregate in shards: `__partial_0`."""
     return f"__partial_{position}"
 
 
 def aggregate(position: int) -> str:
-    """An aggregate within one query's answer: `__aggregate_0`."""
+    """The column of an aggregate in one query's answer: `__aggregate_0`."""
     return f"__aggregate_{position}"
 
 
 def word(position: int) -> str:
-    """A join attribute as 64-bit words: `__word_0`."""
+    """The column of a join attribute as 64-bit words: `__word_0`."""
     return f"__word_{position}"
 
 
 def quoted(name: str) -> str:
-    """A column name as Spark SQL wants it.
+    """A column name in the backquotes of Spark SQL.
 
     >>> quoted("listing.r1000")
     '`listing.r1000`'
@@ -64,7 +64,7 @@ def quoted(name: str) -> str:
 
 
 def unused_name(queries: Collection[str]) -> str:
-    """The name of one more query that was given none.
+    """A free name for a query that was added without one, to stand beside these queries.
 
     >>> unused_name(["q1", "alerts"]), unused_name(["q2"])
     ('q3', 'q3')

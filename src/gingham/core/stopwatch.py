@@ -1,4 +1,4 @@
-"""Where time goes."""
+"""A stopwatch: how many seconds each step of a run takes."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import time
 
 
 class Stopwatch:
-    """Seconds by the name of what they were spent on."""
+    """Adds up seconds by the name of the step that they were spent on."""
 
     def __init__(self) -> None:
         self.laps: dict[str, float] = {}
         self._last = time.perf_counter()
 
     def lap(self, name: str) -> None:
-        """What passed since the last lap was spent on this."""
+        """Count the seconds since the last lap for the step of this name."""
         now = time.perf_counter()
         self.laps[name] = self.laps.get(name, 0.0) + now - self._last
         self._last = now

@@ -1,4 +1,4 @@
-"""Time as whole microseconds: units, the ends of time, durations from text and back."""
+"""Time as whole microseconds: units, the ends of time, durations parsed and formatted."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _TERM = re.compile(r"\s*([+-]?\d+(?:\.\d+)?)\s*'?\s*([a-zA-Z]+)\s*")
 
 
 def parse_duration(text: str) -> int:
-    """Read a length of time.
+    """Parse a length of time into microseconds.
 
     >>> parse_duration("12 minutes"), parse_duration("1 hour 30 min"), parse_duration("-2 s")
     (720000000, 5400000000, -2000000)
@@ -50,7 +50,7 @@ def parse_duration(text: str) -> int:
 
 
 def format_duration(micros: int) -> str:
-    """Write a length of time in its largest exact unit.
+    """Format microseconds in their largest exact unit.
 
     >>> format_duration(720_000_000), format_duration(0), format_duration(1_500_000)
     ('12 min', '0 s', '1500 ms')

@@ -1,4 +1,4 @@
-"""One query's answer from shards."""
+"""The answer of one query, computed from shards or records."""
 
 from __future__ import annotations
 
@@ -10,30 +10,33 @@ from gingham.core.arrays import Bools, Ints
 from gingham.core.errors import AnswerError
 from gingham.finals.frames import Due, Frames, frames, ranges
 from gingham.finals.shards import GridShards, ShardTable
-from gingham.plan.bound import BoundQuery, Reading
-from gingham.plan.cells import Cells
+from gingham.plan.bound import BoundQuery, ConditionalAggregate
+from gingham.plan.condition_cache import ConditionCache
 from gingham.plan.forest import Grid
 
 
-def answer(query: BoundQuery, table: ShardTable, cells: Cells, due: Due | None = None) -> pa.Table:
+def answer(
+    query: BoundQuery, table: ShardTable, conditions: ConditionCache, due: Due | None = None
+) -> pa.Table:
     """Window bounds, keys and aggregates: one row for each window and group with a matching row.
 
-    All windows, or those that are due.
+    Covers all windows, or only those that are `due`.
     """
     grid = table.forest.grid_of(query)
     shards = table.of(grid)
-    _refuse_raised(query, shards, grid, cells, due)
-    where = cells.of(grid, query.where).true
-    found = _frames(shards.rolled(where, None).places, query, shards, due, where)
-    for guard in query.guards:
-        failed = np.asarray(_values(guard, found, query, shards, grid, cells))
-        if failed.any():
-            raise _would_raise(query, guard.aggregate.call.arguments[0])
+    _refuse_raised(query, shards, grid, conditions, due)
+    where = conditions.truths(grid, query.where).true
+    positions = shards.merged_over_cells(where, None).positions
+    windows = _frames(positions, query, shards, due, where)
+    for failures in query.failure_counts:
+        counts = np.asarray(_values(failures, windows, query, shards, grid, conditions))
+        if counts.any():
+            raise _would_raise(query, failures.aggregate.call.arguments[0])
     # Microseconds are what timestamps are made of.
-    instants = (found.starts, found.starts + query.window.range)
+    instants = (windows.starts, windows.starts + query.window.range)
     bounds = [pa.array(i).view(f.type) for i, f in zip(instants, query.slots, strict=False)]
-    keys = [shards.key(grid.keys.index(k), found.groups, grid.keys) for k in query.keys]
-    values = [_values(r, found, query, shards, grid, cells) for r in query.readings]
+    keys = [shards.key(grid.keys.index(k), windows.groups, grid.keys) for k in query.keys]
+    values = [_values(a, windows, query, shards, grid, conditions) for a in query.aggregates]
     columns = [
         column.cast(field.type) if column.type != field.type else column
         for column, field in zip((*bounds, *keys, *values), query.slots, strict=True)
@@ -42,62 +45,68 @@ def answer(query: BoundQuery, table: ShardTable, cells: Cells, due: Due | None =
 
 
 def _frames(
-    places: Ints, query: BoundQuery, shards: GridShards, due: Due | None, where: Bools
+    positions: Ints, query: BoundQuery, shards: GridShards, due: Due | None, where: Bools
 ) -> Frames:
-    found = shards.frames(places, query.window)
+    """The windows of groups that hold one of the positions; only those that are due, if given."""
+    windows = shards.frames(positions, query.window)
     if due is None:
-        return found
-    fresh = shards.places_of(shards.fresh & where[shards.cells]) if due.open is not None else []
+        return windows
+    fresh = shards.positions_of(shards.fresh & where[shards.cells]) if due.open is not None else []
     touched = frames(np.asarray(fresh, dtype=np.int64), shards.instants, query.window)
-    return found.where(due.of(found, touched, query.window))
+    return windows.where(due.of(windows, touched, query.window))
 
 
 def _values(
-    reading: Reading,
-    found: Frames,
+    aggregate: ConditionalAggregate,
+    windows: Frames,
     query: BoundQuery,
     shards: GridShards,
     grid: Grid,
-    cells: Cells,
+    conditions: ConditionCache,
 ) -> pa.Array:
-    wanted = cells.of(grid, reading.condition).true
-    states = tuple(_merged(p, found, query, shards, wanted) for p in reading.partials)
-    return reading.aggregate.finalize(states)
+    """The values of an aggregate, one for each window of a group."""
+    wanted = conditions.truths(grid, aggregate.condition).true
+    states = tuple(_merged(p, windows, query, shards, wanted) for p in aggregate.partials)
+    return aggregate.aggregate.finalize(states)
 
 
 def _merged(
-    partial: Partial, found: Frames, query: BoundQuery, shards: GridShards, wanted: np.ndarray
+    partial: Partial, windows: Frames, query: BoundQuery, shards: GridShards, wanted: Bools
 ) -> State:
-    rolled = shards.rolled(wanted, partial)
-    low, high = ranges(found, rolled.places, shards.instants, query.window)
+    """A partial merged over the wanted cells and the slices of each window."""
+    over_cells = shards.merged_over_cells(wanted, partial)
+    low, high = ranges(windows, over_cells.positions, shards.instants, query.window)
     filled = low < high
-    if rolled.state is None or not filled.any():
-        return partial.monoid.empty(len(found))
+    if over_cells.state is None or not filled.any():
+        return partial.monoid.empty(len(windows))
     if filled.all():
-        return partial.monoid.ranges(rolled.state, low, high)
+        return partial.monoid.ranges(over_cells.state, low, high)
     # Only an aggregate with a filter of its own has windows without rows.
-    merged = partial.monoid.ranges(rolled.state, low[filled], high[filled])
-    empty = partial.monoid.empty(len(found))
+    merged = partial.monoid.ranges(over_cells.state, low[filled], high[filled])
+    empty = partial.monoid.empty(len(windows))
     arrays = []
-    for whole, part in zip(empty.arrays, merged.arrays, strict=True):
-        spread = (
-            whole.astype(np.result_type(whole, part))
-            if part.dtype != object
-            else whole.astype(object)
-        )
-        spread[filled] = part
-        arrays.append(spread)
+    for empty_array, merged_array in zip(empty.arrays, merged.arrays, strict=True):
+        is_object = merged_array.dtype == object
+        common = object if is_object else np.result_type(empty_array, merged_array)
+        array = empty_array.astype(common)
+        array[filled] = merged_array
+        arrays.append(array)
     return State(tuple(arrays), merged.values)
 
 
 def _refuse_raised(
-    query: BoundQuery, shards: GridShards, grid: Grid, cells: Cells, due: Due | None
+    query: BoundQuery,
+    shards: GridShards,
+    grid: Grid,
+    conditions: ConditionCache,
+    due: Due | None,
 ) -> None:
+    """Raise an error if there are rows for which Spark alone would raise one."""
     for condition in query.conditions:
-        raises = cells.raising(grid, condition)
+        raises = conditions.raising_cells(grid, condition)
         if raises is None:
             continue
-        raised = shards.rolled(raises, None).places
+        raised = shards.merged_over_cells(raises, None).positions
         # Alone, Spark would raise for any row; a stream lives on, without the windows concerned.
         if len(raised) and (due is None or len(_frames(raised, query, shards, due, raises))):
             raise _would_raise(query, condition.sql)

@@ -1,4 +1,4 @@
-"""Results that are kept for whoever asks next, within a bound."""
+"""A cache of bounded size that forgets the least recently used results."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ class Sized(Protocol):
 
     @property
     def size(self) -> int:
-        """About how many numbers it keeps."""
+        """About how many numbers it holds."""
         ...
 
 
 Result = TypeVar("Result", bound=Sized)
 
 
-class Kept:
-    """Results by name, up to a total size; those used longest ago go first.
+class BoundedCache:
+    """Results by name, up to a total size; the least recently used are dropped first.
 
     >>> import numpy as np
-    >>> kept = Kept(most=10)
-    >>> first = kept.get("a", lambda: np.zeros(6))
-    >>> kept.get("a", lambda: np.ones(6)) is first
+    >>> cache = BoundedCache(most=10)
+    >>> first = cache.get("a", lambda: np.zeros(6))
+    >>> cache.get("a", lambda: np.ones(6)) is first
     True
-    >>> kept.get("b", lambda: np.ones(6)).sum()
+    >>> cache.get("b", lambda: np.ones(6)).sum()
     np.float64(6.0)
-    >>> kept.get("a", lambda: np.ones(6)) is first
+    >>> cache.get("a", lambda: np.ones(6)) is first
     False
     """
 
@@ -38,12 +38,12 @@ class Kept:
         self._size = 0
 
     def get(self, name: Hashable, make: Callable[[], Result]) -> Result:
-        """The result of this name, made if it is not there."""
-        found = self._results.pop(name, None)
-        if found is None:
-            found = make()
-            self._size += found.size
-        self._results[name] = found  # the one used last stands last
+        """The result of this name; `make` computes it if it is not in the cache."""
+        result = self._results.pop(name, None)
+        if result is None:
+            result = make()
+            self._size += result.size
+        self._results[name] = result  # the most recently used one stands last
         while self._size > self._most and len(self._results) > 1:
             self._size -= self._results.pop(next(iter(self._results))).size
-        return cast("Result", found)
+        return cast("Result", result)

@@ -1,4 +1,4 @@
-"""Shards of the same slice, cell and group become one."""
+"""Condensing: shards of the same slice, cell and group become one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gingham.plan.forest import Forest
 
 
 def condense(table: pa.Table, forest: Forest) -> pa.Table:
-    """Merge all shards that can be merged; what the table says stays the same."""
+    """Merge shards of the same instant, cell and group in a table; answers stay the same."""
     keys = [names.key(i) for i in range(len(forest.keys))]
     columns = [names.INSTANT, names.CELL, *(k for k in keys if k in table.column_names)]
     groups, count = numbered([table[c] for c in columns], np.arange(table.num_rows))
@@ -26,9 +26,10 @@ def condense(table: pa.Table, forest: Forest) -> pa.Table:
         names_of = [names.partial(forest.columns.index(c)) for c in partial.columns]
         if all(name in table.column_names for name in names_of):
             try:
-                found = partial.monoid.condense([flat(table[name]) for name in names_of], starts)
+                states = [flat(table[name]) for name in names_of]
+                condensed = partial.monoid.condense(states, starts)
             except pa.ArrowInvalid:
                 # A sum of decimals that does not fit its type yet may fit once more is added.
                 return table
-            merged |= dict(zip(names_of, found, strict=True))
+            merged |= dict(zip(names_of, condensed, strict=True))
     return pa.table(merged)

@@ -1,4 +1,8 @@
-"""Slices to windows: which windows of which groups hold something, and which slices those are."""
+"""Slices to windows: which windows of which groups hold shards, and the slices of each of them.
+
+A position is a number for a group and an instant: group * (len(instants) + 1) + the rank of the
+instant among all instants of the grid. Sorted positions are sorted by group, then by time.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +17,9 @@ from gingham.logical.window import Window
 
 @dataclass(frozen=True, slots=True)
 class Frames:
-    """Windows of groups: each a group's number, a window's start, and its range of the places."""
+    """Windows of groups: the group and start of each, and its range [low, high) of positions."""
 
-    places: Ints
+    positions: Ints
     groups: Ints
     starts: Ints
     low: Ints
@@ -26,33 +30,33 @@ class Frames:
 
     @property
     def size(self) -> int:
-        """About how many numbers it keeps."""
-        return len(self.places) + 4 * len(self.starts)
+        """About how many numbers it holds."""
+        return len(self.positions) + 4 * len(self.starts)
 
     def where(self, chosen: Bools) -> Frames:
+        """Only the chosen ones of these windows."""
         return Frames(
-            self.places,
-            self.groups[chosen],
-            self.starts[chosen],
-            self.low[chosen],
-            self.high[chosen],
+            positions=self.positions,
+            groups=self.groups[chosen],
+            starts=self.starts[chosen],
+            low=self.low[chosen],
+            high=self.high[chosen],
         )
 
     def among(self, others: Frames) -> Bools:
-        """Which of these are among the others."""
-        starts, inverse = np.unique(
-            np.concatenate((self.starts, others.starts)), return_inverse=True
-        )
-        codes = np.concatenate((self.groups, others.groups)) * max(1, len(starts)) + inverse
+        """Which of these windows of groups are among the others."""
+        starts, ranks = np.unique(np.concatenate((self.starts, others.starts)), return_inverse=True)
+        codes = np.concatenate((self.groups, others.groups)) * max(1, len(starts)) + ranks
         return np.isin(codes[: len(self)], codes[len(self) :])
 
 
 @dataclass(frozen=True, slots=True)
 class Due:
-    """Which windows of a query are to be answered now.
+    """Which windows of a query are to be answered after a batch of a stream.
 
-    Those that end in (closed, closes], and of those that end after `open` the ones that a fresh
-    shard lies in, even if they end later when `early`; none that starts at or before `born`.
+    Windows that end in (closed, closes] are. Of the windows that end after `open`, those that a
+    fresh shard lies in are, too: up to `closes`, or all of them when `early`. A window that starts
+    at or before `born` never is.
     """
 
     closed: int
@@ -61,54 +65,52 @@ class Due:
     open: int | None = None
     early: bool = False
 
-    def of(self, found: Frames, touched: Frames, window: Window) -> Bools:
-        """Which of the windows found are due."""
-        ends = found.starts + window.range
+    def of(self, windows: Frames, touched: Frames, window: Window) -> Bools:
+        """Which of the windows are due; `touched` are those that hold a fresh shard."""
+        ends = windows.starts + window.range
         due = (ends > self.closed) & (ends <= self.closes)
         if self.open is not None:
-            changed = (ends > self.open) & found.among(touched)
+            changed = (ends > self.open) & windows.among(touched)
             due |= changed if self.early else changed & (ends <= self.closes)
-        return due & (found.starts > self.born)
+        return due & (windows.starts > self.born)
 
     def reach(self, window: Window) -> tuple[int, int]:
-        """From which instant to which shards may be needed."""
+        """The instants [low, high) outside of which no shard is needed."""
         lowest = self.closed if self.open is None else min(self.open, self.closed)
         return max(lowest - window.range, self.born), FOREVER if self.early else self.closes
 
 
-def frames(places: Ints, instants: Ints, window: Window) -> Frames:
-    """Every window of every group that holds at least one of the places, each once.
-
-    A place is group * (len(instants) + 1) + the rank of its instant; places are sorted.
-    """
+def frames(positions: Ints, instants: Ints, window: Window) -> Frames:
+    """Every window of every group that holds at least one of the sorted positions, each once."""
     stride = len(instants) + 1
-    groups, ranks = np.divmod(places, stride)
-    starts = instants[ranks] if len(places) else np.empty(0, dtype=np.int64)
+    groups, ranks = np.divmod(positions, stride)
+    starts = instants[ranks] if len(positions) else np.empty(0, dtype=np.int64)
     first = (starts - window.range - window.start) // window.slide + 1
     last = (starts - window.start) // window.slide
-    # A window is counted at the first place of its group that lies in it.
-    same = np.zeros(len(places), dtype=bool)
+    # A window is counted at the first position of its group that lies in it.
+    same = np.zeros(len(positions), dtype=bool)
     same[1:] = groups[1:] == groups[:-1]
-    fresh = first.copy()
-    fresh[1:] = np.where(same[1:], np.maximum(first[1:], last[:-1] + 1), first[1:])
-    counts = np.maximum(last - fresh + 1, 0)
-    owner = np.repeat(np.arange(len(places)), counts)
+    uncounted = first.copy()
+    uncounted[1:] = np.where(same[1:], np.maximum(first[1:], last[:-1] + 1), first[1:])
+    counts = np.maximum(last - uncounted + 1, 0)
+    owner = np.repeat(np.arange(len(positions)), counts)
     nth = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)
-    groups, starts = groups[owner], window.start + window.slide * (fresh[owner] + nth)
-    return Frames(places, groups, starts, *_ranges(groups, starts, places, instants, window))
+    groups, starts = groups[owner], window.start + window.slide * (uncounted[owner] + nth)
+    low, high = _ranges(groups, starts, positions, instants, window)
+    return Frames(positions=positions, groups=groups, starts=starts, low=low, high=high)
 
 
-def ranges(found: Frames, places: Ints, instants: Ints, window: Window) -> tuple[Ints, Ints]:
-    """For each window of a group, the range of the sorted places that lie in it; maybe empty."""
-    if places is found.places:
-        return found.low, found.high
-    return _ranges(found.groups, found.starts, places, instants, window)
+def ranges(windows: Frames, positions: Ints, instants: Ints, window: Window) -> tuple[Ints, Ints]:
+    """For each window of a group, the range of the sorted positions that lie in it; maybe empty."""
+    if positions is windows.positions:
+        return windows.low, windows.high
+    return _ranges(windows.groups, windows.starts, positions, instants, window)
 
 
 def _ranges(
-    groups: Ints, starts: Ints, places: Ints, instants: Ints, window: Window
+    groups: Ints, starts: Ints, positions: Ints, instants: Ints, window: Window
 ) -> tuple[Ints, Ints]:
     base = groups * (len(instants) + 1)
-    low = np.searchsorted(places, base + np.searchsorted(instants, starts))
-    high = np.searchsorted(places, base + np.searchsorted(instants, starts + window.range))
+    low = np.searchsorted(positions, base + np.searchsorted(instants, starts))
+    high = np.searchsorted(positions, base + np.searchsorted(instants, starts + window.range))
     return low, high

@@ -1,9 +1,9 @@
-"""Shards of one plan as shards of the next.
+"""Recoding: shards of one plan become shards of the next plan.
 
-Queries come and go, so attributes are cut in other places. A shard's cell becomes the cell of the
-new plan that holds its lowest corner. Where the new plan cuts finer, that is only part of the old
-cell; but the queries that read old shards lived then, and none of them tells the parts apart. A
-newcomer does, but its windows begin after the last row that was seen before it came.
+When queries come and go, attributes get other cuts. An old cell becomes the cell of the new plan
+that holds its lowest corner. Where the new plan cuts finer, that is only part of the old cell. It
+does no harm: queries that were running then do not tell the parts apart, and the windows of a query
+that was added later begin after the last row that was seen before.
 """
 
 from __future__ import annotations
@@ -22,21 +22,20 @@ from gingham.plan.forest import Codebook, Grid
 
 
 def recode(table: pa.Table, old: Codebook, new: Codebook) -> pa.Table:
-    """The shards in cells and columns of the new plan, without those of grids that are gone."""
+    """Give shards the cells and columns of the new plan; drop those of grids that are gone."""
     if old == new:
         return table
     cells = table[names.CELL].to_numpy()
     moved = np.full(len(cells), -1, dtype=np.int64)
-    for first, places in moves(old, new):
-        own = (cells >= first) & (cells < first + len(places))
-        moved[own] = places[cells[own] - first]
-    kept = moved >= 0
+    for first, new_cells in moves(old, new):
+        in_grid = (cells >= first) & (cells < first + len(new_cells))
+        moved[in_grid] = new_cells[cells[in_grid] - first]
     table = table.set_column(table.column_names.index(names.CELL), names.CELL, pa.array(moved))
-    return _renamed(table, old, new).filter(pa.array(kept))
+    return _renamed(table, old, new).filter(pa.array(moved >= 0))
 
 
 def moves(old: Codebook, new: Codebook) -> Iterator[tuple[int, Ints]]:
-    """For each grid of both plans its first old cell, and where its cells are in the new plan."""
+    """For each grid of both plans: its first old cell, and the new cell of each old cell."""
     for grid in new.grids:
         before = next((g for g in old.grids if g.number == grid.number), None)
         if before is not None:
@@ -44,7 +43,7 @@ def moves(old: Codebook, new: Codebook) -> Iterator[tuple[int, Ints]]:
 
 
 def _renamed(table: pa.Table, old: Codebook, new: Codebook) -> pa.Table:
-    """Keys and partials in the order of the new plan; NULL for those that are new."""
+    """Keys and partials under their names in the new plan, without those that are gone."""
     columns: dict[str, pa.ChunkedArray | pa.Array] = {}
     for kind, before, after in (
         (names.key, old.keys, new.keys),
@@ -60,29 +59,32 @@ def _renamed(table: pa.Table, old: Codebook, new: Codebook) -> pa.Table:
 
 
 def _moved(old: Grid, new: Grid) -> Ints:
-    """For every cell of the old grid, the cell of the new one."""
+    """For every cell of the old grid, the cell of the new grid, counted from its first."""
     shape = tuple(axis.size for axis in old.axes)
     intervals = np.unravel_index(np.arange(old.cells), shape) if shape else ()
-    before = {axis.attribute: (axis, intervals[i]) for i, axis in enumerate(old.axes)}
-    number = np.zeros(old.cells, dtype=np.int64)
+    old_axes = {axis.attribute: (axis, intervals[i]) for i, axis in enumerate(old.axes)}
+    cells = np.zeros(old.cells, dtype=np.int64)
     for axis in new.axes:
-        found = before.get(axis.attribute)
-        place = _unknown(axis) if found is None else _places(found[0], axis)[found[1]]
-        number = number * axis.size + place
-    return number
+        if axis.attribute in old_axes:
+            old_axis, old_intervals = old_axes[axis.attribute]
+            new_intervals = _new_intervals(old_axis, axis)[old_intervals]
+        else:
+            new_intervals = _interval_of_new_attribute(axis)
+        cells = cells * axis.size + new_intervals
+    return cells
 
 
-def _places(old: Axis, new: Axis) -> Ints:
+def _new_intervals(old: Axis, new: Axis) -> Ints:
     """For every interval of an attribute, the new interval that holds its lowest value."""
     cuts = [sort_key(c) for c in new.cuts]
-    places = [0, *(bisect_right(cuts, sort_key(c)) for c in old.cuts), new.null, new.null + 1]
-    return np.array(places[: old.size], dtype=np.int64)
+    intervals = [0, *(bisect_right(cuts, sort_key(c)) for c in old.cuts), new.null, new.null + 1]
+    return np.array(intervals[: old.size], dtype=np.int64)
 
 
-def _unknown(axis: Axis) -> int:
-    """Where shards lie along an attribute that they were not coded by.
+def _interval_of_new_attribute(axis: Axis) -> int:
+    """The interval of old shards along an attribute that the old plan did not have.
 
-    No query that reads them looks there, but for one case: a lookup used to drop the rows without
-    a match and keeps them now. All rows of old shards had a match.
+    No query that reads old shards looks at it, with one exception: a join that used to drop the
+    rows without a match keeps them now. All rows of old shards had a match then.
     """
     return 1 if axis.attribute.sql.endswith(names.MATCHED + "`") else 0

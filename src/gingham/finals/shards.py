@@ -13,21 +13,21 @@ from gingham.aggregates import Partial, State
 from gingham.aggregates.monoid import flat
 from gingham.core import names
 from gingham.core.arrays import Bools, Ints
-from gingham.finals.bounded_cache import Kept
+from gingham.finals.bounded_cache import BoundedCache
 from gingham.finals.frames import Frames, frames
 from gingham.logical.window import Window
 from gingham.plan.forest import Forest, Grid
-from gingham.plan.layout import Layout, Numbers, grid_starts
+from gingham.plan.layout import GridLayout, Layout, grid_starts
 from gingham.plan.slices import Slices
 
-# Numbers kept for queries with the same condition: a quarter of a gigabyte.
-_MOST_KEPT = 1 << 25
+# Numbers that are cached for queries with the same condition: a quarter of a gigabyte.
+_CACHE_SIZE = 1 << 25
 
 
 def located(table: pa.Table, layout: Layout, slices: Mapping[int, Slices]) -> pa.Table:
-    """What Spark collected, with the instant and the cell of every shard in place of numbers.
+    """Decode collected shards: give each its instant and cell in place of `__code`.
 
-    Rows without a time have no slice and are left out.
+    Shards of rows without an event time have no slice and are left out.
     """
     if names.CODE in table.column_names:
         table = table.filter(table[names.CODE].is_valid())
@@ -38,17 +38,20 @@ def located(table: pa.Table, layout: Layout, slices: Mapping[int, Slices]) -> pa
         numbers, cells = _integers(table[names.SLICE]), _integers(table[names.CELL])
         table = table.drop_columns([names.SLICE, names.CELL])
     offsets, trees = grid_starts(layout)
-    of = trees[np.searchsorted(offsets, cells, side="right") - 1]
-    starts = np.zeros(len(cells), dtype=np.int64)
-    for tree, found in slices.items():
-        own = of == tree
-        starts[own] = found.starts(numbers[own])
-    table = table.append_column(names.INSTANT, pa.array(starts))
+    tree_of = trees[np.searchsorted(offsets, cells, side="right") - 1]
+    instants = np.zeros(len(cells), dtype=np.int64)
+    for tree, of_tree in slices.items():
+        in_tree = tree_of == tree
+        instants[in_tree] = of_tree.starts(numbers[in_tree])
+    table = table.append_column(names.INSTANT, pa.array(instants))
     return table.append_column(names.CELL, pa.array(cells))
 
 
 def no_shards(forest: Forest | None = None) -> pa.Table:
-    """No shards, with the columns of a forest; their types come from wherever there are shards."""
+    """An empty table of shards with the columns of a forest.
+
+    Keys and partials have the type null, which gives way to any other when tables are joined.
+    """
     empty = pa.array([], pa.int64())
     table = pa.table({names.INSTANT: empty, names.CELL: empty})
     if forest is None:
@@ -60,17 +63,17 @@ def no_shards(forest: Forest | None = None) -> pa.Table:
 
 
 def shards_in(table: pa.Table, forest: Forest) -> dict[Grid, int]:
-    """How many shards each grid has."""
+    """How many shards of the table each grid has."""
     offsets, _ = forest.bounds
-    places = np.searchsorted(offsets, _integers(table[names.CELL]), side="right") - 1
-    counts = np.bincount(places, minlength=len(offsets))
+    grid_of = np.searchsorted(offsets, _integers(table[names.CELL]), side="right") - 1
+    counts = np.bincount(grid_of, minlength=len(offsets))
     return dict(zip(forest.grids, counts.tolist(), strict=True))
 
 
 class ShardTable:
-    """Shards of a forest: one row per instant, cell and group, or several that are yet to merge.
+    """Shards of a forest: one row or several for each instant, cell and group.
 
-    `fresh` tells the shards that came last.
+    `fresh` tells which of them come from the last batch of a stream.
     """
 
     def __init__(self, table: pa.Table, forest: Forest, fresh: Bools | None = None) -> None:
@@ -101,18 +104,19 @@ class ShardTable:
     def _select(self, grid: Grid) -> GridShards:
         return self._sorted(grid, GridShards)
 
-    def _sorted(self, grid: Numbers, made: Callable[..., GridShards]) -> GridShards:
+    def _sorted(self, grid: GridLayout, make: Callable[..., GridShards]) -> GridShards:
+        """The rows of one grid as arrays, sorted by group and instant."""
         cells = self._cells
         rows = np.flatnonzero((cells >= grid.offset) & (cells < grid.offset + grid.cells))
-        starts = self._instants[rows]
+        instants = self._instants[rows]
         columns = [self.table[names.key(self.forest.keys.index(k))] for k in grid.keys]
         groups, count = numbered(columns, rows)
-        order = np.lexsort((starts, groups))
-        return made(
+        order = np.lexsort((instants, groups))
+        return make(
             table=self,
             rows=rows[order],
             cells=cells[rows][order] - grid.offset,
-            starts=starts[order],
+            starts=instants[order],
             groups=groups[order],
             group_count=count,
         )
@@ -120,32 +124,32 @@ class ShardTable:
 
 @dataclass
 class GridShards:
-    """Shards of one grid; `groups` numbers the different keys."""
+    """The shards of one grid as arrays, sorted by group and slice."""
 
     table: ShardTable
-    rows: Ints
-    cells: Ints
-    starts: Ints
-    groups: Ints
+    rows: Ints  # the row of each shard in the table
+    cells: Ints  # counted from the first cell of the grid
+    starts: Ints  # where the slice of each shard begins
+    groups: Ints  # a number for each combination of key values
     group_count: int
 
     def __post_init__(self) -> None:
         self._states: dict[Partial, State] = {}
-        self._kept = Kept(_MOST_KEPT)
+        self._cache = BoundedCache(_CACHE_SIZE)
 
     @cached_property
     def instants(self) -> Ints:
-        """All different starts of slices, sorted."""
+        """The starts of all slices that have a shard, sorted, each once."""
         return np.unique(self.starts)
 
     @cached_property
-    def places(self) -> Ints:
-        """One sorted number per shard for its group and the rank of its slice."""
+    def positions(self) -> Ints:
+        """The position of each shard, as `frames` defines it; sorted."""
         ranks = np.searchsorted(self.instants, self.starts)
         return self.groups * (len(self.instants) + 1) + ranks
 
     def state(self, partial: Partial) -> State:
-        """A partial of all shards."""
+        """The state of a partial in every shard."""
         if partial not in self._states:
             columns = self.table.columns
             index = pa.array(self.rows)
@@ -157,72 +161,78 @@ class GridShards:
         return self._states[partial]
 
     def key(self, position: int, groups: Ints, keys: Sequence[str]) -> pa.Array:
-        """The values of a key for some groups."""
+        """The values of the key at this position of `keys`, one for each of some groups."""
         first = np.full(self.group_count, -1, dtype=np.int64)
         first[self.groups[::-1]] = self.rows[::-1]
         column = self.table.table[names.key(self.table.forest.keys.index(keys[position]))]
         return flat(column.take(pa.array(first[groups])))
 
-    def rolled(self, wanted: Bools, partial: Partial | None) -> Rolled:
-        """Shards of the wanted cells merged over cells: one per group and slice."""
-        name = (wanted.tobytes(), partial)
-        return self._kept.get(name, lambda: self._roll_up(wanted, partial))
+    def merged_over_cells(self, wanted: Bools, partial: Partial | None) -> MergedShards:
+        """Merge the shards of the wanted cells into one for each group and slice.
 
-    def frames(self, places: Ints, window: Window) -> Frames:
-        """Every window of every group that holds at least one of the places."""
-        # The frames hold the places, so that no others have their id meanwhile.
-        name = (id(places), window)
-        return self._kept.get(name, lambda: frames(places, self.instants, window))
+        Without a partial: only which groups and slices have such shards.
+        """
+        name = (wanted.tobytes(), partial)
+        return self._cache.get(name, lambda: self._merge(wanted, partial))
+
+    def frames(self, positions: Ints, window: Window) -> Frames:
+        """Every window of every group that holds at least one of the positions."""
+        # The frames hold the positions, so that no other array has their id meanwhile.
+        name = (id(positions), window)
+        return self._cache.get(name, lambda: frames(positions, self.instants, window))
 
     @cached_property
     def fresh(self) -> Bools:
-        """Which shards came last."""
+        """Which shards come from the last batch of a stream."""
         if self.table.fresh is None:
             return np.zeros(len(self.rows), dtype=bool)
         return self.table.fresh[self.rows]
 
-    def places_of(self, chosen: Bools) -> Ints:
-        """The different places of some shards, in order."""
-        return np.unique(self.places[chosen])
+    def positions_of(self, chosen: Bools) -> Ints:
+        """The positions of the chosen shards, sorted, each once."""
+        return np.unique(self.positions[chosen])
 
-    def _roll_up(self, wanted: Bools, partial: Partial | None) -> Rolled:
+    def _merge(self, wanted: Bools, partial: Partial | None) -> MergedShards:
         if partial is None:
             return self._shape(wanted)
-        return self._merged(self.rolled(wanted, None), partial)
+        return self._with_state(self.merged_over_cells(wanted, None), partial)
 
-    def _merged(self, shape: Rolled, partial: Partial) -> Rolled:
-        """The shards of every place as one."""
-        if not len(shape.places):
+    def _with_state(self, shape: MergedShards, partial: Partial) -> MergedShards:
+        """Merge the states of all shards at the same position."""
+        if not len(shape.positions):
             return shape
         state = self.state(partial)
-        merged = partial.monoid.runs(state.take(shape.kept), shape.first)
-        return Rolled(shape.places, shape.kept, shape.first, merged)
+        return shape.with_state(partial.monoid.runs(state.take(shape.shards), shape.run_starts))
 
-    def _shape(self, wanted: Bools) -> Rolled:
-        """Where there are shards of the wanted cells."""
-        kept = np.flatnonzero(wanted[self.cells])
-        places = self.places[kept]
-        first = np.flatnonzero(np.diff(places, prepend=-1))
-        return Rolled(self._shared(places[first]), kept, first, None)
+    def _shape(self, wanted: Bools) -> MergedShards:
+        """The positions at which there are shards of the wanted cells."""
+        shards = np.flatnonzero(wanted[self.cells])
+        positions = self.positions[shards]
+        run_starts = np.flatnonzero(np.diff(positions, prepend=-1))
+        return MergedShards(self._shared(positions[run_starts]), shards, run_starts, None)
 
-    def _shared(self, places: Ints) -> Ints:
-        """The same array for the same places: conditions often hold in the same slices."""
-        return self._kept.get(places.tobytes(), lambda: places)
+    def _shared(self, positions: Ints) -> Ints:
+        """The same array object for equal positions, so that `frames` finds them in the cache."""
+        return self._cache.get(positions.tobytes(), lambda: positions)
 
 
 @dataclass(frozen=True, slots=True)
-class Rolled:
-    """Places with shards, in order; where their shards are; their merged state."""
+class MergedShards:
+    """Shards of some cells, merged into one for each position (group and slice)."""
 
-    places: Ints
-    kept: Ints
-    first: Ints
-    state: State | None
+    positions: Ints  # those that have shards, sorted
+    shards: Ints  # the shards that are merged, sorted by position
+    run_starts: Ints  # for each position, where its shards begin in `shards`
+    state: State | None  # the merged state at each position; None if no partial was asked for
 
     @property
     def size(self) -> int:
-        """About how many numbers it keeps."""
-        return len(self.kept) + 3 * len(self.places)
+        """About how many numbers it holds."""
+        return len(self.shards) + 3 * len(self.positions)
+
+    def with_state(self, state: State) -> MergedShards:
+        """The same positions with a merged state."""
+        return MergedShards(self.positions, self.shards, self.run_starts, state)
 
 
 def _integers(column: pa.ChunkedArray) -> Ints:
@@ -230,7 +240,10 @@ def _integers(column: pa.ChunkedArray) -> Ints:
 
 
 def numbered(columns: list[pa.ChunkedArray], rows: Ints) -> tuple[Ints, int]:
-    """Number the different combinations of key values; NULL is a value here."""
+    """Number the combinations of key values in some rows; NULL is a value here.
+
+    Gives the number of each row's combination, and how many combinations there are.
+    """
     groups = np.zeros(len(rows), dtype=np.int64)
     count = 1 if len(rows) else 0
     index = pa.array(rows)

@@ -1,46 +1,44 @@
-"""A plan as text."""
+"""A plan as text, for `explain`."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 import numpy as np
 
-from gingham.core.arrays import Ints
 from gingham.core.time import format_duration
 from gingham.logical.predicate import Axis
+from gingham.plan.fold import FoldedCells
 from gingham.plan.forest import Forest, Grid, Plan
 from gingham.plan.slices import periodic
 
-_LISTED = 6
+_LISTED = 6  # cuts of an axis and queries of a grid
 
 
-Folds = Mapping[int, Ints]
+def explain(plan: Plan, folded_cells: FoldedCells | None = None) -> str:
+    """Describe what the queries of a plan share, and why something is not shared.
 
-
-def explain(plan: Plan, folds: Folds | None = None) -> str:
-    """What is shared, by whom, and why something is not.
-
-    `folds` tell, for some grids by their numbers, the cell that each cell is taken for.
+    `folded_cells` are the cells that are counted as one; their fragments are counted in the text.
     """
-    return "\n".join(_lines(plan, folds or {}))
+    return "\n".join(_lines(plan, folded_cells or {}))
 
 
-def _lines(plan: Plan, folds: Folds) -> Iterator[str]:
+def _lines(plan: Plan, folded_cells: FoldedCells) -> Iterator[str]:
     forest = plan.forest
     trees = f"{len(forest.trees)} trees, " if len(forest.trees) > 1 else ""
     yield f"{plan.stream}: {len(forest.queries)} queries, {trees}one pass over the rows"
-    for join, inner in plan.joins:
-        kind = "rows without a match are dropped" if inner else "rows without a match are kept"
+    for join, drops_unmatched in plan.joins:
+        treated = "dropped" if drops_unmatched else "kept"
+        kind = f"rows without a match are {treated}"
         yield f"  lookup {join.role} by {', '.join(join.on)}: once for all queries, {kind}"
     yield from _slices(forest)
     yield _predicted(plan)
     yield f"  attributes: {len(forest.axes)}"
     yield from (f"    {_axis(axis)}" for axis in forest.axes)
     yield f"  grids: {len(forest.grids)}, {forest.cells:,} cells; every row is grouped once in each"
-    for position, grid in enumerate(forest.grids):
-        yield f"    {_grid(grid, forest, position, folds)}"
+    for grid in forest.grids:
+        yield f"    {_grid(grid, forest, folded_cells)}"
     yield f"  partials: {len(forest.columns)}"
     uses = _uses(forest)
     yield from (f"    {column}   for {uses[column]} queries" for column in forest.columns)
@@ -51,8 +49,8 @@ def _lines(plan: Plan, folds: Folds) -> Iterator[str]:
 def _slices(forest: Forest) -> Iterator[str]:
     for tree, classes in forest.trees.items():
         windows = [q.window for q in forest.queries if forest.grid_of(q).tree == tree]
-        found = periodic(classes)
-        how = str(found) if found else "listed around the data, panes beyond: the pattern is long"
+        slices = periodic(classes)
+        how = str(slices) if slices else "listed around the data, panes beyond: the pattern is long"
         of = f" of tree {tree}" if len(forest.trees) > 1 else ""
         edges = f"{len(classes)} classes of edges"
         yield f"  slices{of}: {len(set(windows))} different windows, {edges}, {how}"
@@ -63,9 +61,9 @@ def _slices(forest: Forest) -> Iterator[str]:
 
 
 def _predicted(plan: Plan) -> str:
-    load = plan.load
-    known = "counted" if load.counted else "assumed"
-    rows = f"{load.rows:,.0f} rows over {load.seconds:,.0f} s of event time, {known}"
+    statistics = plan.statistics
+    how = "counted" if statistics.counted else "assumed"
+    rows = f"{statistics.rows:,.0f} rows over {statistics.seconds:,.0f} s of event time, {how}"
     return f"  cost: {plan.seconds:.2g} s predicted for {rows}"
 
 
@@ -75,26 +73,21 @@ def _axis(axis: Axis) -> str:
     return f"{axis.attribute.sql}: {len(axis.cuts) + 1} intervals at {cuts}{more}"
 
 
-def _grid(grid: Grid, forest: Forest, position: int, folds: Folds) -> str:
-    names = [
-        q.name
-        for q, place in zip(forest.queries, forest.placement, strict=True)
-        if place == position
-    ]
+def _grid(grid: Grid, forest: Forest, folded_cells: FoldedCells) -> str:
+    names = [query.name for query in forest.queries if forest.grid_of(query) is grid]
     by = f" by {', '.join(grid.keys)}" if grid.keys else ""
     by += f" in tree {grid.tree}" if len(forest.trees) > 1 else ""
     listed = ", ".join(names[:_LISTED]) + (", ..." if len(names) > _LISTED else "")
     cells = f"{grid.cells:,} cells"
-    if grid.number in folds:
-        cells += f" in {len(np.unique(folds[grid.number])):,} fragments"
+    if grid.number in folded_cells:
+        cells += f" in {len(np.unique(folded_cells[grid.number])):,} fragments"
     return f"{grid.over}{by}: {cells} for {len(names)} queries ({listed})"
 
 
 def _uses(forest: Forest) -> Counter[str]:
+    """How many queries use each aggregate expression of the partials."""
     return Counter(
         column
         for query in forest.queries
-        for column in {
-            c for r in (*query.readings, *query.guards) for p in r.partials for c in p.columns
-        }
+        for column in {c for r in query.all_aggregates for p in r.partials for c in p.columns}
     )

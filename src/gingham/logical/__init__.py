@@ -1,1 +1,1 @@
-"""What users ask for, as frozen values: windows, predicates, queries."""
+"""Queries as frozen values, before Spark checks them: windows, predicates, the catalog."""

@@ -1,4 +1,4 @@
-"""What queries may name: streams and tables, their columns and types."""
+"""The catalog: the streams and tables that queries may name, their columns and types."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
 """Ordered domains: where a comparison with a constant cuts the values of an attribute in two.
 
-Every comparison becomes "x >= cut". `x > c` cuts right after c, and each domain knows what comes
-right after: the next integer, the next double, the string with a zero byte appended.
+Every comparison becomes "x >= cut". `x > c` cuts right after c, at the next value of the domain:
+the next integer, the next double, the string with a zero byte appended.
 
-Spark decides in which type a column and a constant are compared; `compared` follows its rules for
-the pairs that can be cut exactly, and gives None for the others: Spark itself evaluates those.
+Spark decides in which type a column and a constant are compared. `compared` follows its rules for
+pairs that can be cut exactly, and gives None for all others: Spark itself evaluates those.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Constant:
 
 @dataclass(frozen=True, slots=True)
 class Domain:
-    """The values that an attribute is compared in; decimals are integers at a fixed scale."""
+    """The type in which an attribute is compared; decimals are integers at a fixed scale."""
 
     kind: Kind
     scale: int = 0
@@ -46,7 +46,7 @@ DATE = Domain("date")
 
 
 class Bound(Enum):
-    """Below and above every value."""
+    """The ends of every domain: below and above all its values."""
 
     START = "START"
     END = "END"
@@ -60,7 +60,7 @@ END = Bound.END
 
 
 def natural(attribute_type: str) -> Domain | None:
-    """The domain of a type's own order; None if values of it cannot be cut exactly."""
+    """The domain that orders a Spark type; None if its values cannot be cut exactly."""
     if attribute_type in _INTEGERS:
         return INTEGER
     if attribute_type.startswith("decimal"):
@@ -118,22 +118,22 @@ def compared(attribute_type: str, constant: Constant) -> Domain | None:
 
 
 def _fits(attribute_type: str, value: int | Decimal) -> bool:
-    """True if Spark compares exactly: the common decimal type of both sides has 38 digits."""
+    """Whether Spark compares exactly: the common decimal type of both sides has 38 digits."""
     if attribute_type in _INTEGERS and not -(1 << 63) <= value <= (1 << 63) - 1:
         return False  # what Spark makes of NULL here depends on its optimizer
     _, digits, exponent = Decimal(value).as_tuple()
     scale = max(0, -int(exponent))
     whole = max(0, len(digits) + int(exponent))
-    precision, own = 20, 0
+    type_precision, type_scale = 20, 0
     if attribute_type.startswith("decimal"):
         domain = natural(attribute_type)
         assert domain is not None
-        precision, own = domain.precision, domain.scale
-    return max(precision - own, whole) + max(own, scale) <= _MOST_DIGITS
+        type_precision, type_scale = domain.precision, domain.scale
+    return max(type_precision - type_scale, whole) + max(type_scale, scale) <= _MOST_DIGITS
 
 
 def cast_for(sql: str, attribute_type: str, domain: Domain) -> str:
-    """The attribute as an expression of the domain's type."""
+    """Cast an expression of some type to the type of the domain, where that is needed."""
     if domain == DOUBLE and attribute_type != "double":
         return f"CAST({sql} AS DOUBLE)"
     if domain == INTEGER and attribute_type != "bigint":
@@ -142,9 +142,9 @@ def cast_for(sql: str, attribute_type: str, domain: Domain) -> str:
 
 
 def cut(domain: Domain, constant: Constant, *, after: bool) -> Any:
-    r"""The value b such that x >= b says x >= constant, or x > constant if `after`.
+    r"""The cut such that x >= cut means x >= constant, or x > constant if `after`.
 
-    START if every x is at least that, END if none is.
+    START if every x is that large, END if none is.
 
     >>> cut(INTEGER, Constant("decimal", Decimal("10.5")), after=False)
     11
@@ -189,5 +189,5 @@ def _double_cut(value: float, *, after: bool) -> Any:
 
 
 def sort_key(value: Any) -> Any:
-    """Cuts in their order, NaN last."""
+    """A key that sorts cuts in Spark's order: NaN last."""
     return (1, 0.0) if isinstance(value, float) and math.isnan(value) else (0, value)

@@ -1,8 +1,8 @@
-"""Predicates: boolean forms over spans of attributes, evaluated cell by cell.
+"""Predicates: boolean formulas over spans of attributes, evaluated cell by cell.
 
-A parsed predicate compares attributes with constants (`Compare`, `IsNull`, `Truth`). Once Spark
-has told the attributes' types, every comparison is a `Span` of an ordered attribute, or the whole
-comparison is an opaque boolean attribute that Spark evaluates.
+A parsed predicate compares expressions with constants (`Compare`, `IsNull`, `Truth`). When Spark
+has given the types of these expressions, every comparison becomes a `Span` of an ordered attribute,
+or an opaque boolean attribute that Spark evaluates.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from gingham.logical.domain import (
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
-    """An expression that predicates cut.
+    """An expression that predicates compare with constants.
 
     `raises` is a Spark expression that is true where evaluating the attribute alone would fail;
     `sql` itself then never fails and is NULL there.
@@ -45,7 +45,7 @@ class Attribute:
 
 @dataclass(frozen=True, slots=True)
 class Always:
-    """TRUE, FALSE or NULL, whatever the row."""
+    """TRUE, FALSE or NULL for every row."""
 
     value: bool | None
 
@@ -76,7 +76,7 @@ class Truth:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """low <= attribute < high, and what that is where the attribute is NULL."""
+    """low <= attribute < high; `on_null` is its value where the attribute is NULL."""
 
     attribute: Attribute
     low: Any = START
@@ -110,13 +110,13 @@ TRUE = Always(value=True)
 
 
 def conjunction(*terms: Predicate) -> Predicate:
-    """All terms, without those that are always true."""
+    """The conjunction of all terms that are not always true."""
     needed = tuple(dict.fromkeys(t for t in terms if t != TRUE))
     return TRUE if not needed else needed[0] if len(needed) == 1 else And(needed)
 
 
 def leaves(predicate: Predicate) -> Iterator[Predicate]:
-    """The predicate's comparisons, from left to right."""
+    """Iterate over the predicate's comparisons, from left to right."""
     match predicate:
         case Not(term):
             yield from leaves(term)
@@ -128,7 +128,7 @@ def leaves(predicate: Predicate) -> Iterator[Predicate]:
 
 
 def rewrite(predicate: Predicate, leaf: Callable[[Predicate], Predicate]) -> Predicate:
-    """The same boolean form over other leaves."""
+    """Replace every leaf of the formula by what `leaf` makes of it."""
     match predicate:
         case Not(term):
             return Not(rewrite(term, leaf))
@@ -152,7 +152,10 @@ def typed(
     types: Mapping[str, str],
     safe: Callable[[str], tuple[str, str | None]] = lambda sql: (sql, None),
 ) -> Predicate:
-    """Turn comparisons into spans; `safe` gives (an expression that never fails, when it would).
+    """Turn comparisons into spans, by the Spark types of their expressions.
+
+    `safe` gives an expression that never fails in place of one that may, and another expression
+    that is true where the first one would have failed.
 
     >>> p = Compare("vol", ">", Constant("integer", 100), "vol > 100")
     >>> typed(p, {"vol": "int"})
@@ -185,8 +188,8 @@ precision=0), raises=None), low=101, high=END, on_null=None)
     return rewrite(predicate, leaf)
 
 
-def whole(sql: str) -> Predicate:
-    """The predicate as one opaque attribute, evaluated by Spark as it stands."""
+def opaque(sql: str) -> Predicate:
+    """A predicate as one boolean attribute, which Spark evaluates as it stands."""
     return Span(Attribute(sql, BOOLEAN), low=True)
 
 
@@ -198,7 +201,7 @@ def attributes(predicate: Predicate) -> tuple[Attribute, ...]:
 
 
 def cuts(predicate: Predicate) -> Iterator[tuple[Attribute, Any]]:
-    """Where a typed predicate cuts its attributes."""
+    """The pairs of attribute and cut of a typed predicate, with repetitions."""
     for leaf in leaves(predicate):
         if isinstance(leaf, Span):
             for bound in (leaf.low, leaf.high):
@@ -206,7 +209,7 @@ def cuts(predicate: Predicate) -> Iterator[tuple[Attribute, Any]]:
                     yield leaf.attribute, bound
 
 
-@dataclass(frozen=True)  # no slots: places are kept once computed
+@dataclass(frozen=True)  # no slots: cached properties need a __dict__
 class Axis:
     """An attribute with all its cuts: intervals 0 to n, then NULL, then "raises" if it can."""
 
@@ -215,26 +218,28 @@ class Axis:
 
     @property
     def null(self) -> int:
+        """The interval of NULL."""
         return len(self.cuts) + 1
 
     @property
     def size(self) -> int:
+        """The number of intervals, with those of NULL and "raises"."""
         return len(self.cuts) + (3 if self.attribute.raises else 2)
 
-    def place(self, bound: Any) -> int:
+    def interval_from(self, bound: Any) -> int:
         """The first interval at or beyond a bound."""
         if isinstance(bound, Bound):
             return 0 if bound is START else self.null
-        return self._places[sort_key(bound)]
+        return self._intervals[sort_key(bound)]
 
     @cached_property
-    def _places(self) -> dict[Any, int]:
+    def _intervals(self) -> dict[Any, int]:
         return {sort_key(c): i + 1 for i, c in enumerate(self.cuts)}
 
 
 @dataclass(frozen=True, slots=True)
 class Truths:
-    """Three-valued results, cell by cell: true, false, or neither; and where evaluation raises."""
+    """The cells in which a predicate is true, those in which it is false, and where it raises."""
 
     true: Bools
     false: Bools
@@ -242,62 +247,68 @@ class Truths:
 
 
 def evaluate(predicate: Predicate, axes: tuple[Axis, ...]) -> Truths:
-    """What a typed predicate is in every cell of the grid that the axes span.
+    """Evaluate a typed predicate in every cell of the grid that the axes span.
 
     FALSE AND anything is false, TRUE OR anything is true, even where the other side raises.
     """
     shape = tuple(axis.size for axis in axes)
-    truths = _evaluate(predicate, {axis.attribute: (i, axis) for i, axis in enumerate(axes)}, axes)
+    positions = {axis.attribute: position for position, axis in enumerate(axes)}
+    truths = _evaluate(predicate, positions, axes)
     return Truths(
-        *(
-            np.broadcast_to(part, shape).ravel()
-            for part in (truths.true, truths.false, truths.raises)
-        )
+        true=np.broadcast_to(truths.true, shape).ravel(),
+        false=np.broadcast_to(truths.false, shape).ravel(),
+        raises=np.broadcast_to(truths.raises, shape).ravel(),
     )
 
 
 def _evaluate(
-    predicate: Predicate, places: Mapping[Attribute, tuple[int, Axis]], axes: tuple[Axis, ...]
+    predicate: Predicate, positions: Mapping[Attribute, int], axes: tuple[Axis, ...]
 ) -> Truths:
+    """Evaluate with a dimension for each axis, of length 1 where the axis makes no difference."""
     match predicate:
         case Always(value):
-            one = (1,) * len(axes)
+            shape = (1,) * len(axes)
             return Truths(
-                np.full(one, value is True), np.full(one, value is False), np.full(one, False)
+                true=np.full(shape, value is True),
+                false=np.full(shape, value is False),
+                raises=np.full(shape, False),
             )
         case Span():
-            return _evaluate_span(predicate, *places[predicate.attribute], len(axes))
+            return _evaluate_span(predicate, positions[predicate.attribute], axes)
         case Not(term):
-            inner = _evaluate(term, places, axes)
-            return Truths(inner.false, inner.true, inner.raises)
+            inner = _evaluate(term, positions, axes)
+            return Truths(true=inner.false, false=inner.true, raises=inner.raises)
         case And(terms):
-            parts = [_evaluate(t, places, axes) for t in terms]
+            parts = [_evaluate(t, positions, axes) for t in terms]
             false = _any(p.false for p in parts)
             return Truths(
                 _all(p.true for p in parts), false, _any(p.raises for p in parts) & ~false
             )
         case Or(terms):
-            parts = [_evaluate(t, places, axes) for t in terms]
+            parts = [_evaluate(t, positions, axes) for t in terms]
             true = _any(p.true for p in parts)
             return Truths(true, _all(p.false for p in parts), _any(p.raises for p in parts) & ~true)
         case _:
             raise TypeError(f"{predicate} has no type yet")
 
 
-def _evaluate_span(span: Span, position: int, axis: Axis, dimensions: int) -> Truths:
+def _evaluate_span(span: Span, position: int, axes: tuple[Axis, ...]) -> Truths:
+    """Evaluate a span along its axis, which stands at this position."""
+    axis = axes[position]
     inside = np.zeros(axis.size, dtype=bool)
-    inside[axis.place(span.low) : axis.place(span.high)] = True
+    inside[axis.interval_from(span.low) : axis.interval_from(span.high)] = True
     outside = np.zeros(axis.size, dtype=bool)
     outside[: axis.null] = ~inside[: axis.null]
     if span.on_null is not None:
         (inside if span.on_null else outside)[axis.null] = True
     raises = np.arange(axis.size) > axis.null
-    shape = [1] * dimensions
+    shape = [1] * len(axes)
     shape[position] = axis.size
     return Truths(inside.reshape(shape), outside.reshape(shape), raises.reshape(shape))
 
 
 def _span(attribute: Attribute, operator: str, constant: Constant) -> Predicate:
+    """The span of the values that compare so with the constant."""
     before = cut(attribute.domain, constant, after=False)
     after = cut(attribute.domain, constant, after=True)
     match operator:

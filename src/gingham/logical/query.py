@@ -1,8 +1,9 @@
-"""A query: what one user asks of one stream."""
+"""A query over one stream, as parsed from its SQL."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from gingham.core import names
 from gingham.logical.predicate import Predicate
@@ -18,13 +19,20 @@ class Join:
     role: str  # the table's name, with the lookup expressions where one table plays two roles
 
     def column(self, name: str) -> str:
-        """What the enriched stream calls a column of the table."""
+        """The name of a column of the table in the enriched stream."""
         return f"{self.role}.{name}"
 
     @property
     def matched(self) -> str:
         """The column that is true where the lookup found a row, NULL elsewhere."""
         return f"{self.role}.{names.MATCHED}"
+
+
+class JoinUse(NamedTuple):
+    """A join as a query or a plan makes it: inner if `drops_unmatched`, left outer otherwise."""
+
+    join: Join
+    drops_unmatched: bool  # whether rows of the stream without a match are dropped
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +47,7 @@ class Selected:
 
     @property
     def sql(self) -> str:
+        """The call as it stood in the query, with its filter."""
         call = f"{self.function}({', '.join(self.arguments)})"
         return f"{call} FILTER (WHERE {self.filter_sql})" if self.filter_sql else call
 
@@ -61,7 +70,7 @@ class Query:
     name: str
     text: str
     stream: str
-    joins: tuple[tuple[Join, bool], ...]  # the join, and whether rows without a match are dropped
+    joins: tuple[JoinUse, ...]
     where: Predicate
     where_sql: str
     keys: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""Windows: half-open spans of event time that repeat."""
+"""Windows: half-open spans of event time that repeat with a slide."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Window:
 
     @property
     def classes(self) -> tuple[ResidueClass, ...]:
-        """Where windows start or end: one or two residue classes modulo the slide."""
+        """The edges of the windows: one or two residue classes modulo the slide."""
         residues = {self.start, (self.start + self.range) % self.slide}
         return tuple((self.slide, residue) for residue in sorted(residues))
 

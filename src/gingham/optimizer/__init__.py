@@ -1,4 +1,4 @@
-"""Bound queries to a plan: the order of the rules stands in `optimize`."""
+"""Bound queries to a plan: `optimize` applies the rules in their order."""
 
 from gingham.optimizer.optimize import optimize
 

@@ -1,4 +1,4 @@
-"""All attributes of some queries, with all their cuts."""
+"""The axes of queries: all their attributes, with all their cuts."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from gingham.plan.bound import BoundQuery, Condition
 
 
 def all_axes(queries: Iterable[BoundQuery]) -> dict[Attribute, Axis]:
-    """Every attribute once, cut wherever one of the queries cuts it."""
+    """An axis for each attribute, with the cuts of all queries."""
     return axes_of(dict.fromkeys(c for query in queries for c in query.conditions))
 
 
 def axes_of(conditions: Iterable[Condition]) -> dict[Attribute, Axis]:
-    """Every attribute once, cut wherever one of the conditions cuts it."""
-    places: dict[Attribute, dict[Any, Any]] = {}
+    """An axis for each attribute, with the cuts of all conditions."""
+    cuts_of: dict[Attribute, dict[Any, Any]] = {}
     for condition in conditions:
         for attribute in condition.attributes:
-            places.setdefault(attribute, {})
+            cuts_of.setdefault(attribute, {})
         for attribute, cut in condition.cuts:
-            places[attribute][sort_key(cut)] = cut
+            cuts_of[attribute][sort_key(cut)] = cut
     return {
-        attribute: Axis(attribute, tuple(found[k] for k in sorted(found)))
-        for attribute, found in places.items()
+        attribute: Axis(attribute, tuple(cuts[key] for key in sorted(cuts)))
+        for attribute, cuts in cuts_of.items()
     }

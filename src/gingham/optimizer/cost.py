@@ -1,4 +1,4 @@
-"""Predicted seconds of this engine."""
+"""The costs of this engine: what a row, a tree, a grid or a shard takes, in seconds."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from gingham.core.errors import WorkloadError
-from gingham.plan.load import Value
+from gingham.plan.row_statistics import Value
 
 # Conditions are decided for every cell of a grid, so a grid has no more cells than this.
 MOST_CELLS = 1 << 16
@@ -16,22 +16,22 @@ MOST_CELLS = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What each thing takes, in seconds on two slow cores; `gingham calibrate` measures them.
+    """Seconds on two slow cores; `gingham calibrate` measures them on other machines.
 
     A plan reads every row once; cuts it into a slice in every tree and into a cell in every grid;
     makes shards; and for every condition looks at the shards of its grid.
     """
 
     opening: float = 20e-3  # of a tree, however few rows there are
-    row: float = 50e-9
-    tree: float = 100e-9
-    grid: float = 100e-9
-    shard: float = 1e-6
-    final: float = 10e-9
+    row: float = 50e-9  # read once
+    tree: float = 100e-9  # a row in a tree
+    grid: float = 100e-9  # a row in a grid
+    shard: float = 1e-6  # made, shuffled and stored
+    final: float = 10e-9  # a shard that is read for one condition
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Cost:
-        """What `gingham calibrate --save` wrote."""
+        """Read the file that `gingham calibrate --save` wrote."""
         try:
             return cls(**json.loads(Path(path).read_text(encoding="utf-8")))
         except (OSError, ValueError, TypeError) as error:
@@ -40,9 +40,9 @@ class Cost:
             ) from error
 
     def write(self, path: str | os.PathLike[str]) -> None:
-        """Keep them for `read`."""
+        """Write the costs to a file for `read`."""
         Path(path).write_text(json.dumps(asdict(self), indent=2) + "\n", encoding="utf-8")
 
     def shards(self, shards: Value, conditions: Value) -> Value:
-        """Making shards, and looking at them once for every condition."""
+        """Seconds for making shards and reading them once for every condition."""
         return shards * (self.shard + conditions * self.final)

@@ -1,1 +1,1 @@
-"""What will be computed: frozen values, the same for the driver and for every executor."""
+"""Plans: frozen values that say what is computed, for the driver and for every executor."""

@@ -1,4 +1,4 @@
-"""Queries whose types Spark has checked."""
+"""Bound queries: queries whose expressions Spark has checked and typed."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from gingham.logical.query import Query
 from gingham.logical.window import Window
 
 
-@dataclass(frozen=True)  # no slots: what is derived is kept once computed
+@dataclass(frozen=True)  # no slots: cached properties need a __dict__
 class Condition:
-    """Which rows count: as a typed predicate, and as SQL that Spark may evaluate whole."""
+    """Which rows count: as a typed predicate, and as SQL that Spark can evaluate by itself."""
 
     predicate: Predicate
     sql: str
@@ -27,32 +27,33 @@ class Condition:
 
     @cached_property
     def attributes(self) -> tuple[Attribute, ...]:
-        """What it looks at."""
+        """The attributes that the predicate compares with constants."""
         return attributes(self.predicate)
 
     @cached_property
     def cuts(self) -> tuple[tuple[Attribute, Any], ...]:
-        """Where it cuts that."""
+        """The pairs of attribute and cut that the predicate needs, each once."""
         return tuple(dict.fromkeys(cuts(self.predicate)))
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ConditionalAggregate:
     """An aggregate over the rows that meet a condition.
 
-    A filter of the aggregate's own is part of the condition, so that its cells tell its rows; or
-    it is part of the partials, which then are of no use to anybody else.
+    A FILTER clause of the aggregate is part of the condition, so that cells tell its rows apart.
+    With `filter_in_partials` it is part of the partials' SQL instead; other queries cannot share
+    such partials.
     """
 
     aggregate: Aggregate
     condition: Condition
     filter: str | None = None
-    in_partials: bool = False
+    filter_in_partials: bool = False
 
     @property
     def partials(self) -> tuple[Partial, ...]:
-        """What must be known of every shard."""
-        if not self.in_partials:
+        """The partials that every shard needs to hold for this aggregate."""
+        if not self.filter_in_partials:
             return self.aggregate.partials
         return tuple(
             replace(p, columns=tuple(f"{c} FILTER (WHERE {self.filter})" for c in p.columns))
@@ -62,35 +63,46 @@ class Reading:
 
 @dataclass(frozen=True)
 class BoundQuery:
-    """A query with types: its condition, keys and aggregates as they can be shared."""
+    """A query with types: its condition, keys and aggregates, ready to be shared."""
 
     query: Query
     where: Condition
     keys: tuple[str, ...]
-    readings: tuple[Reading, ...]
+    aggregates: tuple[ConditionalAggregate, ...]
     # Counts of rows for which an argument or a key would raise; any such row fails the query.
-    guards: tuple[Reading, ...]
+    failure_counts: tuple[ConditionalAggregate, ...]
     slots: pa.Schema  # window_start, window_end, __key_0, ..., __aggregate_0, ...
     # May it raise in the middle of a run, where it takes all queries down with it?
     fragile: bool = False
-    # Over a stream: is it to be answered for the time before it came, as far as shards allow?
+    # Over a stream: is it answered for the time before it was added, as far as shards allow?
     backfill: bool = False
 
     @property
     def name(self) -> str:
+        """The name that the query was added under."""
         return self.query.name
 
     @property
     def window(self) -> Window:
+        """The windows that the query is answered for."""
         return self.query.window
 
-    def rewritten(self, where: Condition, read: Callable[[Reading], Reading]) -> BoundQuery:
-        """The same query over other conditions."""
+    @property
+    def all_aggregates(self) -> tuple[ConditionalAggregate, ...]:
+        """The query's aggregates, then its failure counts."""
+        return (*self.aggregates, *self.failure_counts)
+
+    def rewritten(
+        self,
+        where: Condition,
+        rewrite: Callable[[ConditionalAggregate], ConditionalAggregate],
+    ) -> BoundQuery:
+        """The same query with another condition, and with each of its aggregates rewritten."""
         return replace(
             self,
             where=where,
-            readings=tuple(read(r) for r in self.readings),
-            guards=tuple(read(r) for r in self.guards),
+            aggregates=tuple(map(rewrite, self.aggregates)),
+            failure_counts=tuple(map(rewrite, self.failure_counts)),
         )
 
     def __hash__(self) -> int:
@@ -98,11 +110,11 @@ class BoundQuery:
 
     @cached_property
     def attributes(self) -> frozenset[Attribute]:
-        """What its conditions look at."""
+        """The attributes of all its conditions."""
         return frozenset(a for condition in self.conditions for a in condition.attributes)
 
     @cached_property
     def conditions(self) -> tuple[Condition, ...]:
-        """Every condition that the query reads shards by."""
-        read = (r.condition for r in (*self.readings, *self.guards))
-        return tuple(dict.fromkeys((self.where, *read)))
+        """WHERE, and the conditions of all aggregates, each once."""
+        of_aggregates = (aggregate.condition for aggregate in self.all_aggregates)
+        return tuple(dict.fromkeys((self.where, *of_aggregates)))

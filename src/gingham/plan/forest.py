@@ -1,4 +1,4 @@
-"""Trees of queries: each shares one set of slices, all share one pass over the rows."""
+"""The plan of a stream: trees of queries, their grids, and what stays fixed while they run."""
 
 from __future__ import annotations
 
@@ -11,18 +11,19 @@ from gingham.aggregates import Partial
 from gingham.algebra.edges import ResidueClass, normalized
 from gingham.core.arrays import Ints
 from gingham.logical.predicate import Axis
-from gingham.logical.query import Join
+from gingham.logical.query import JoinUse
 from gingham.plan.bound import BoundQuery
 from gingham.plan.layout import grid_starts
-from gingham.plan.load import Load
+from gingham.plan.row_statistics import RowStatistics
 
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """The product of some attributes' intervals, by some keys; cells count from `offset`.
+    """The product of some attributes' intervals, grouped by some keys.
 
-    Its rows are cut into the slices of its tree. Its number stays the same when queries that come
-    or go change its axes.
+    Its cells are numbered from `offset` on, among the cells of all grids. Its rows are cut into the
+    slices of its tree. Its `number` names it for good, even when queries that come or go change
+    its axes.
     """
 
     axes: tuple[Axis, ...]
@@ -33,50 +34,54 @@ class Grid:
 
     @property
     def cells(self) -> int:
+        """The number of its cells."""
         return prod(axis.size for axis in self.axes)
 
     @property
     def over(self) -> str:
-        """Its attributes, for people to read."""
+        """Its attributes as text, for `explain`."""
         return " x ".join(axis.attribute.sql for axis in self.axes) or "all rows"
 
 
 @dataclass(frozen=True, slots=True)
 class Codebook:
-    """What shards mean: their cells, `__key_0`, ... and `__partial_0`, ..."""
+    """What the columns of stored shards mean."""
 
-    grids: tuple[Grid, ...]
-    keys: tuple[str, ...]
-    columns: tuple[str, ...]
+    grids: tuple[Grid, ...]  # whose cells `__cell` numbers
+    keys: tuple[str, ...]  # the expressions behind `__key_0`, ...
+    columns: tuple[str, ...]  # the aggregate expressions behind `__partial_0`, ...
 
 
-@dataclass(frozen=True)  # no slots: what is derived is kept once computed
+@dataclass(frozen=True)  # no slots: cached properties need a __dict__
 class Forest:
-    """One pass over the rows: every row falls into a slice of every tree, a cell of every grid."""
+    """All queries that share one pass over the rows, and the grids that they read.
+
+    Every row falls into one slice of every tree and into one cell of every grid.
+    """
 
     queries: tuple[BoundQuery, ...]
     grids: tuple[Grid, ...]
-    placement: tuple[int, ...]  # the grid of each query
+    placement: tuple[int, ...]  # for each query, the position of its grid in `grids`
 
     @cached_property
     def axes(self) -> tuple[Axis, ...]:
-        """All attributes that are coded, each once."""
+        """The axes of all grids, each once."""
         return tuple(dict.fromkeys(axis for grid in self.grids for axis in grid.axes))
 
     @cached_property
     def keys(self) -> tuple[str, ...]:
-        """All key expressions, each once."""
+        """The key expressions of all grids, each once."""
         return tuple(dict.fromkeys(key for grid in self.grids for key in grid.keys))
 
     @cached_property
     def partials(self) -> tuple[Partial, ...]:
-        """What is computed of every shard, each once."""
+        """The partials that shards hold for all queries, each once."""
         return tuple(
             dict.fromkeys(
                 partial
                 for query in self.queries
-                for reading in (*query.readings, *query.guards)
-                for partial in reading.partials
+                for aggregate in query.all_aggregates
+                for partial in aggregate.partials
             )
         )
 
@@ -87,15 +92,15 @@ class Forest:
 
     @cached_property
     def trees(self) -> Mapping[int, tuple[ResidueClass, ...]]:
-        """Where the slices of each tree begin."""
-        classes: dict[int, list[ResidueClass]] = {}
-        for query, place in zip(self.queries, self.placement, strict=True):
-            classes.setdefault(self.grids[place].tree, []).extend(query.window.classes)
-        return {tree: normalized(found) for tree, found in sorted(classes.items())}
+        """The edges of each tree, as residue classes: the slices of the tree begin there."""
+        edges: dict[int, list[ResidueClass]] = {}
+        for query, position in zip(self.queries, self.placement, strict=True):
+            edges.setdefault(self.grids[position].tree, []).extend(query.window.classes)
+        return {tree: normalized(classes) for tree, classes in sorted(edges.items())}
 
     @cached_property
     def bounds(self) -> tuple[Ints, Ints]:
-        """The first cell of each grid, and the tree of each."""
+        """The first cell of each grid, and the tree of each grid."""
         return grid_starts(self)
 
     @property
@@ -106,28 +111,31 @@ class Forest:
     @property
     def codebook(self) -> Codebook:
         """What the columns and cells of its shards mean."""
-        return Codebook(self.grids, self.keys, self.columns)
+        return Codebook(grids=self.grids, keys=self.keys, columns=self.columns)
 
     def grid_of(self, query: BoundQuery) -> Grid:
-        return self.grids[self._places[query.name]]
+        """The grid that the query is answered from."""
+        return self._grids[query.name]
 
     @cached_property
-    def _places(self) -> dict[str, int]:
-        return {q.name: place for q, place in zip(self.queries, self.placement, strict=True)}
+    def _grids(self) -> dict[str, Grid]:
+        placed = zip(self.queries, self.placement, strict=True)
+        return {query.name: self.grids[position] for query, position in placed}
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """What has been decided for queries that are running, and stands until they leave.
+class FixedDecisions:
+    """Decisions about running queries that later plans must keep until these queries leave.
 
-    Shards that were made before a change of plan can then be read as shards of the new plan.
+    They let shards that were stored under an old plan be read as shards of the new plan.
     """
 
-    grids: Mapping[str, int] = field(default_factory=dict)  # the number of each query's grid
-    outer: frozenset[str] = frozenset()  # lookups that keep rows without a match, by role
-    whole: Mapping[str, int] = field(default_factory=dict)  # how far each query was simplified
-    trees: Mapping[int, int] = field(default_factory=dict)  # the tree of each grid
-    next_grid: int = 0
+    grid_of_query: Mapping[str, int] = field(default_factory=dict)  # by name; the grid's number
+    outer_joins: frozenset[str] = frozenset()  # roles of joins that keep rows without a match
+    # By name: how often `simplify_conditions` simplified the query.
+    simplifications: Mapping[str, int] = field(default_factory=dict)
+    tree_of_grid: Mapping[int, int] = field(default_factory=dict)
+    next_grid: int = 0  # the number of the next new grid
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,10 +143,10 @@ class Plan:
     """How the queries of one stream are answered."""
 
     stream: str
-    joins: tuple[tuple[Join, bool], ...]  # looked up once for all; True: rows without match drop
-    columns: tuple[str, ...]  # of the enriched stream, that anything reads
+    joins: tuple[JoinUse, ...]  # each made once, for all queries
+    columns: tuple[str, ...]  # of the enriched stream, those that any query reads
     forest: Forest
-    notices: tuple[str, ...]
-    standing: Standing
-    load: Load  # the rows that it was made for
-    seconds: float  # that all of them are expected to take
+    notices: tuple[str, ...]  # why the optimizer decided so, for `explain`
+    fixed: FixedDecisions
+    statistics: RowStatistics  # of the rows that it was made for
+    seconds: float  # the predicted time for all of these rows

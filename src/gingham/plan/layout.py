@@ -1,4 +1,4 @@
-"""How shards are numbered: grid after grid, by cells or by records."""
+"""The numbering of shards: grid after grid, by cells or by records."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 from gingham.core.arrays import Ints
 
 
-class Numbers(Protocol):
-    """The numbers of one grid, from `offset` on."""
+class GridLayout(Protocol):
+    """The shards of one grid have the numbers from `offset` to `offset + cells`."""
 
     @property
     def offset(self) -> int: ...
@@ -24,15 +24,15 @@ class Numbers(Protocol):
 
 
 class Layout(Protocol):
-    """The numbers of all grids."""
+    """The numbering of the shards of all grids: a forest's cells, or its records."""
 
     @property
-    def grids(self) -> Sequence[Numbers]: ...
+    def grids(self) -> Sequence[GridLayout]: ...
     @property
     def cells(self) -> int: ...
 
 
 def grid_starts(layout: Layout) -> tuple[Ints, Ints]:
-    """The first number of each grid, and the tree of each."""
+    """The first number of each grid, and the tree of each grid."""
     offsets = np.array([grid.offset for grid in layout.grids], dtype=np.int64)
     return offsets, np.array([grid.tree for grid in layout.grids], dtype=np.int64)

@@ -1,8 +1,9 @@
-"""Slices: how instants are numbered so that every edge lies between two numbers.
+"""Slices: instants are numbered so that every edge lies between two numbers.
 
-Two ways. If the pattern of edges repeats soon, an instant's number is (which period, which slice
-of it). Otherwise the edges around the data are listed, and instants beyond the list fall into
-panes: equal parts so short that they never cross an edge. Panes are never wrong, only more.
+There are two ways. If the pattern of edges repeats soon, the number tells the period and the slice
+within it. Otherwise the edges around the data are listed, and instants beyond the list fall into
+panes: equal parts so short that they never cross an edge. Answers from panes are the same; there
+are only more of them.
 """
 
 from __future__ import annotations
@@ -25,13 +26,13 @@ _PERIODIC_LIMIT = 4_096  # edges in one period
 _LISTED_PANES = 1 << 15  # how far the list of edges reaches, in panes
 _FEW_LISTED_PANES = 1 << 9
 _LISTED_EDGES = 1_024  # or in edges, where panes are very short
-_BEFORE = 2  # half of the list lies before the instant that the data was seen at
+_BEFORE = 2  # half of the list lies before the instant at which there is data
 _FEW_PANES = 1.5  # panes per edge, up to which panes are as good as slices
 
 
 @dataclass(frozen=True, slots=True)
 class Periodic:
-    """Edges at `edges` in [0, period), and again in every period.
+    """Slices of a pattern that repeats: edges at `edges` in [0, period), and so in every period.
 
     >>> slices = Periodic(12, (0, 5, 9))
     >>> slices.starts(np.array([0, 1, 2, 3, -1])).tolist()
@@ -43,12 +44,12 @@ class Periodic:
 
     def starts(self, numbers: Ints) -> Ints:
         """Where the slices with these numbers begin."""
-        periods, places = np.divmod(numbers, len(self.edges))
-        return periods * self.period + np.asarray(self.edges, dtype=np.int64)[places]
+        periods, ranks = np.divmod(numbers, len(self.edges))
+        return periods * self.period + np.asarray(self.edges, dtype=np.int64)[ranks]
 
     @property
     def pane(self) -> int:
-        """Equal parts of a period that cross no edge."""
+        """The length of equal parts of a period that cross no edge."""
         return pane_length([(self.period, 0), *((self.period, e) for e in self.edges)])
 
     @property
@@ -62,7 +63,7 @@ class Periodic:
 
 @dataclass(frozen=True, slots=True)
 class Horizon:
-    """Listed edges have even numbers; panes outside of the list have odd ones.
+    """Slices of listed edges, which have even numbers; panes beyond the list have odd ones.
 
     >>> slices = Horizon((100, 105, 112), pane=5, origin=0)
     >>> slices.starts(np.array([0, 2, 2 * 3 + 1])).tolist()
@@ -116,8 +117,8 @@ def horizon(classes: Iterable[ResidueClass], around: int, reach: int | None = No
     classes = normalized(classes)
     pane = pane_length(classes)
     shortest = min(slide for slide, _ in classes)
-    usual = max(1, shortest // len(classes))
-    span = max(pane * _LISTED_PANES, usual * _LISTED_EDGES)
+    mean_slice = max(1, shortest // len(classes))
+    span = max(pane * _LISTED_PANES, mean_slice * _LISTED_EDGES)
     if reach is not None:
         # Edges lie at both sides of the instant, less than a slide away.
         span = min(span, max(_BEFORE * max(reach, shortest), pane * _FEW_LISTED_PANES))
@@ -133,14 +134,14 @@ def sliced(
     """The slices of each tree.
 
     `around` finds an instant at which there is data, and how far from it most of the data lies, if
-    that is known; it is asked only if edges must be listed.
+    that is known; it is called only if edges must be listed.
     """
-    found: dict[int, Slices] = {}
+    slices: dict[int, Slices] = {}
     near: tuple[int, int | None] | None = None
     for tree, classes in trees.items():
         if (repeating := periodic(classes)) is not None:
-            found[tree] = repeating
+            slices[tree] = repeating
         else:
             near = near or around()
-            found[tree] = horizon(classes, *near)
-    return found
+            slices[tree] = horizon(classes, *near)
+    return slices

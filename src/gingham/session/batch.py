@@ -12,11 +12,11 @@ from gingham.logical.query import Query
 from gingham.optimizer import optimize
 from gingham.optimizer.cost import Cost
 from gingham.plan.bound import BoundQuery
-from gingham.plan.cells import Cells
-from gingham.plan.fold import fold
+from gingham.plan.condition_cache import ConditionCache
+from gingham.plan.fold import fold_cells
 from gingham.plan.forest import Plan
-from gingham.plan.load import Load
-from gingham.plan.records import Reduced
+from gingham.plan.forest_records import ForestRecords
+from gingham.plan.row_statistics import RowStatistics
 from gingham.session.choose_records import OccupiedCells, SendRecords, choose_records
 from gingham.session.fragile import fragile, go_on_without
 from gingham.session.measured_load import have_different_edges, measure_load
@@ -41,7 +41,7 @@ class _MeasuredLoad:
     """What was measured of a stream's rows, for these queries."""
 
     texts: tuple[str, ...]
-    load: Load
+    load: RowStatistics
 
 
 class BatchSession:
@@ -59,7 +59,7 @@ class BatchSession:
         self._sources = sources
         self._cost = cost
         self._loads: dict[str, _MeasuredLoad] = {}  # by stream
-        self._records: dict[str, Reduced | None] = {}  # what the last run of a stream sent
+        self._records: dict[str, ForestRecords | None] = {}  # what the last run of a stream sent
 
     def plan(
         self, stream: str, queries: Sequence[BoundQuery], trees: Mapping[str, int] | None = None
@@ -111,7 +111,7 @@ class BatchSession:
         source = self._sources.stream(stream)
         plan = self.plan(stream, queries, options.trees)
         enriched = self._sources.lookups.enrich(source.rows, plan.joins, plan.columns)
-        cells = Cells()
+        cells = ConditionCache()
         records = choose_records(
             plan, enriched, self._cost, cells, options.send_records, self._occupied_cells
         )
@@ -123,16 +123,16 @@ class BatchSession:
             lambda: source.instant,
             most_on_driver=options.most_on_driver,
             cells=cells,
-            folds=fold(plan.forest, cells) if records is None else {},
-            reduced=records,
+            folded_cells=fold_cells(plan.forest, cells) if records is None else {},
+            forest_records=records,
         )
         self._records[stream] = records
         return answers
 
-    def _load(self, source: StreamSource, queries: Sequence[BoundQuery]) -> Load:
+    def _load(self, source: StreamSource, queries: Sequence[BoundQuery]) -> RowStatistics:
         """What is known of the rows; they are looked at once, if it may matter."""
         if source.rows.isStreaming or not have_different_edges(queries):
-            return Load()
+            return RowStatistics()
         name, texts = source.info.name, tuple(query.query.text for query in queries)
         known = self._loads.get(name)
         if known is None or known.texts != texts:

@@ -12,16 +12,16 @@ from gingham.core.arrays import Ints
 from gingham.core.errors import FragmentError
 from gingham.core.time import SECOND
 from gingham.optimizer.cost import Cost
-from gingham.optimizer.decompose import reduce_forest
-from gingham.plan.cells import Cells
-from gingham.plan.fold import fold
+from gingham.optimizer.decompose_fragments import decompose_fragments
+from gingham.plan.condition_cache import ConditionCache
+from gingham.plan.fold import fold_cells
 from gingham.plan.forest import Forest, Plan
-from gingham.plan.load import expected_places
-from gingham.plan.records import Reduced
+from gingham.plan.forest_records import ForestRecords
+from gingham.plan.row_statistics import expected_occupied
 from gingham.spark.rows_to_records import occupied_cells
 
 SendRecords = bool | Literal["auto"]
-# Which cells rows fall into: f(rows, forest, folds).
+# Which cells rows fall into: f(rows, forest, folded_cells).
 OccupiedCells = Callable[[DataFrame, Forest, Mapping[int, Ints]], Ints]
 
 # A job of its own has its price, however few rows it looks at.
@@ -32,10 +32,10 @@ def choose_records(
     plan: Plan,
     enriched: DataFrame,
     cost: Cost,
-    cells: Cells,
+    cells: ConditionCache,
     send_records: SendRecords,
     occupied_cells: OccupiedCells = occupied_cells,
-) -> Reduced | None:
+) -> ForestRecords | None:
     """Decompose the fragments of a plan into records, if asked to or if that is cheaper.
 
     A pass over the columns of the conditions finds which fragments there are. Gives None where
@@ -49,37 +49,38 @@ def choose_records(
         )
     if send_records is False or (send_records == "auto" and not _promising(plan, cost)):
         return None
-    seen = occupied_cells(enriched, plan.forest, fold(plan.forest, cells))
-    reduced = reduce_forest(plan.forest, seen, cells)
-    if send_records == "auto" and not _cheaper(plan, reduced, seen, cost):
+    seen = occupied_cells(enriched, plan.forest, fold_cells(plan.forest, cells))
+    forest_records = decompose_fragments(plan.forest, seen, cells)
+    if send_records == "auto" and not _cheaper(plan, forest_records, seen, cost):
         return None
-    return reduced
+    return forest_records
 
 
 def _promising(plan: Plan, cost: Cost) -> bool:
     """Whether as many records as queries, with no row in two of them, would save anything."""
-    looked = _JOB + plan.load.rows * (cost.row + cost.grid * len(plan.forest.grids))
+    looked = _JOB + plan.statistics.rows * (cost.row + cost.grid * len(plan.forest.grids))
     placement = plan.forest.placement
     return sum(_saved(plan, cost, i, placement.count(i)) for i in set(placement)) > looked
 
 
-def _cheaper(plan: Plan, reduced: Reduced, seen: Ints, cost: Cost) -> bool:
+def _cheaper(plan: Plan, forest_records: ForestRecords, seen: Ints, cost: Cost) -> bool:
     """Whether records are cheaper than shards, now that fragments are known."""
     saved = 0.0
-    for place, (grid, records) in enumerate(zip(plan.forest.grids, reduced.grids, strict=True)):
+    for place, records in enumerate(forest_records.grids):
+        grid = records.grid
         own = seen[(seen >= grid.offset) & (seen < grid.offset + grid.cells)] - grid.offset
         sent = sum(len(records.records_of(cell)) for cell in own) / max(1, len(own))
         saved += _saved(plan, cost, place, records.size)
-        saved -= (sent - 1) * plan.load.rows * cost.grid
+        saved -= (sent - 1) * plan.statistics.rows * cost.grid
     return saved > 0
 
 
 def _saved(plan: Plan, cost: Cost, place: int, records: int) -> float:
     """What so many records in place of cells save of making and reading shards of a grid."""
-    load, grid = plan.load, plan.forest.grids[place]
+    load, grid = plan.statistics, plan.forest.grids[place]
     slices = max(1.0, edge_rate(plan.forest.trees[grid.tree]) * SECOND * load.seconds)
     conditions = plan.forest.placement.count(place)
     groups = load.groups ** len(grid.keys)
-    fewer = expected_places(load.rows, slices * records * groups)
+    fewer = expected_occupied(load.rows, slices * records * groups)
     shards = load.shards(slices, grid.axes, grid.keys)
     return cost.shards(shards, conditions) - cost.shards(fewer, conditions)

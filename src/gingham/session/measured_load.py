@@ -8,10 +8,10 @@ from dataclasses import replace
 from pyspark.sql import DataFrame
 
 from gingham.optimizer import optimize
+from gingham.optimizer.choose_trees import several_trees_may_gain
 from gingham.optimizer.cost import Cost
-from gingham.optimizer.trees import may_gain
 from gingham.plan.bound import BoundQuery
-from gingham.plan.load import Load
+from gingham.plan.row_statistics import RowStatistics
 from gingham.spark.lookup_tables import LookupTables
 from gingham.spark.measure_rows import sample_rows
 from gingham.spark.spark_errors import SPARK_ERRORS
@@ -24,15 +24,15 @@ def measure_load(
     time: str,
     lookups: LookupTables,
     cost: Cost,
-    count: Callable[[], Load],
-) -> Load:
+    count: Callable[[], RowStatistics],
+) -> RowStatistics:
     """Count the rows, and see how a sample spreads if there is more than one way to weave.
 
     `count` counts them. If Spark raises here nothing is known: the run raises as well, and copes.
     """
     try:
         load = count()
-        if not may_gain(queries, cost, load):
+        if not several_trees_may_gain(queries, cost, load):
             return load
         # Where grids cost nothing, every set of attributes has one of its own.
         free, one_tree = replace(cost, grid=0.0), dict.fromkeys((q.name for q in queries), 0)
@@ -40,7 +40,7 @@ def measure_load(
         enriched = lookups.enrich(rows, apart.joins, apart.columns)
         return replace(load, sample=sample_rows(enriched, apart.forest, time))
     except SPARK_ERRORS:
-        return Load()
+        return RowStatistics()
 
 
 def have_different_edges(queries: Sequence[BoundQuery]) -> bool:

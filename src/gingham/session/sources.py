@@ -13,7 +13,7 @@ from gingham.core.names import quoted
 from gingham.logical.catalog import Catalog, Stream, Table
 from gingham.logical.query import Query
 from gingham.plan.bound import BoundQuery
-from gingham.plan.load import Load
+from gingham.plan.row_statistics import RowStatistics
 from gingham.session.safe_expressions import safe_rewriter
 from gingham.spark.bind_query import bind_query
 from gingham.spark.event_time import any_instant
@@ -51,7 +51,7 @@ class StreamSource:
         return any_instant(self.rows, self.info.time)
 
     @functools.cached_property
-    def counted(self) -> tuple[Load, int]:
+    def counted(self) -> tuple[RowStatistics, int]:
         """The number of rows, their span of time, and their first instant: one pass over them."""
         return count_rows(self.rows, self.info.time)
 

@@ -19,12 +19,12 @@ from gingham.logical.predicate import (
     Truth,
     expressions,
     leaves,
+    opaque,
     typed,
-    whole,
 )
 from gingham.logical.query import Query, Selected
 from gingham.logical.try_form import NoTryForm, ToTryForm
-from gingham.plan.bound import BoundQuery, Condition, Reading
+from gingham.plan.bound import BoundQuery, Condition, ConditionalAggregate
 from gingham.spark.expression_types import ExpressionTypes
 from gingham.spark.spark_errors import refused_by_spark
 from gingham.spark.unshared import aggregate_windows, select_outputs
@@ -106,7 +106,7 @@ class _Binder:
     def bind(self) -> BoundQuery:
         query = self.query
         where = self._condition(query.where, query.where_sql)
-        guards: list[Reading] = []
+        guards: list[ConditionalAggregate] = []
         keys = tuple(self._try_form(k, where, guards) for k in query.keys)
         readings = tuple(
             self._reading(i, selected, where, guards) for i, selected in enumerate(query.aggregates)
@@ -127,11 +127,15 @@ class _Binder:
         except NoTryForm:
             self.fragile = True
             # Evaluated as it stands, with Spark's own order of evaluation.
-            return Condition(whole(sql), sql)
+            return Condition(opaque(sql), sql)
 
     def _reading(
-        self, position: int, selected: Selected, where: Condition, guards: list[Reading]
-    ) -> Reading:
+        self,
+        position: int,
+        selected: Selected,
+        where: Condition,
+        guards: list[ConditionalAggregate],
+    ) -> ConditionalAggregate:
         condition = where
         if selected.filter_sql is not None:
             both = f"CASE WHEN {selected.where_sql} THEN {selected.filter_sql} END"
@@ -150,13 +154,13 @@ class _Binder:
         )
         aggregate = bind(call)
         aggregate.partials  # noqa: B018  (refuses types that it has no partial for)
-        return Reading(aggregate, condition, selected.filter_sql)
+        return ConditionalAggregate(aggregate, condition, selected.filter_sql)
 
     def _try_form(
         self,
         sql: str,
         condition: Condition,
-        guards: list[Reading],
+        guards: list[ConditionalAggregate],
         filter_sql: str | None = None,
     ) -> str:
         """The try form of an argument or key; where it may raise, add a guard that counts rows."""
@@ -170,7 +174,7 @@ class _Binder:
             return f"CASE WHEN {condition.sql} THEN {sql} END"
         if try_form.raises is not None:
             failures = bind(Call("count_if", (try_form.raises,), ("boolean",), pa.int64()))
-            guards.append(Reading(failures, condition, filter_sql))
+            guards.append(ConditionalAggregate(failures, condition, filter_sql))
         return try_form.sql
 
 

@@ -10,7 +10,7 @@ from gingham.core.arrays import Ints
 from gingham.core.names import quoted
 from gingham.core.time import SECOND
 from gingham.plan.forest import Forest
-from gingham.plan.load import Load, Sample
+from gingham.plan.row_statistics import RowStatistics, Sample
 from gingham.spark.event_time import micros_sql
 from gingham.spark.interval_search import interval_columns, with_cut_positions
 from gingham.spark.select_chain import SelectChain
@@ -18,15 +18,15 @@ from gingham.spark.select_chain import SelectChain
 SAMPLE_ROWS = 8_192
 
 
-def count_rows(rows: DataFrame, time: str) -> tuple[Load, int]:
+def count_rows(rows: DataFrame, time: str) -> tuple[RowStatistics, int]:
     """The number of rows and the event time they span, in one job; and their first instant."""
     instant = micros_sql(rows, time)
     count, first, last = rows.selectExpr(
         f"count({instant})", f"min({instant})", f"max({instant})"
     ).collect()[0]
     if not count:
-        return Load(), 0
-    return Load(count, max(last - first, SECOND) / SECOND, counted=True), first
+        return RowStatistics(), 0
+    return RowStatistics(count, max(last - first, SECOND) / SECOND, counted=True), first
 
 
 def sample_rows(enriched: DataFrame, forest: Forest, time: str) -> Sample:

@@ -13,10 +13,10 @@ from gingham.core import names
 from gingham.finals.answer import answer
 from gingham.finals.condense import condense
 from gingham.finals.frames import Due
-from gingham.finals.records import Read
+from gingham.finals.record_table import ShardReader
 from gingham.finals.shards import ShardTable, no_shards
 from gingham.plan.bound import BoundQuery
-from gingham.plan.cells import Cells
+from gingham.plan.condition_cache import ConditionCache
 from gingham.plan.forest import Forest
 from gingham.plan.slices import Slices
 from gingham.spark.rows_to_shards import in_grids_sql, shard_cell_sql
@@ -27,19 +27,23 @@ _BUCKETS = 64  # if the number of shards is unknown
 
 
 def answer_on_executors(
-    query: BoundQuery, shards: DataFrame, count: int, read: Read, slices: Mapping[int, Slices]
+    query: BoundQuery,
+    shards: DataFrame,
+    count: int,
+    reader: ShardReader,
+    slices: Mapping[int, Slices],
 ) -> DataFrame:
     """Aggregates of the query by window and keys, computed where the shards are.
 
     `count` is the number of shards of the query's grid. No shard reaches the driver.
     """
-    grid = read.forest.grid_of(query)
-    cell = shard_cell_sql(read.layout, slices)
-    shards_of_grid = shards.where(in_grids_sql(cell, [read.numbers(grid)]))
-    bucket = _bucket_of_keys(query, read.forest, max(1, count // _SHARDS_PER_BUCKET))
+    grid = reader.forest.grid_of(query)
+    cell = shard_cell_sql(reader.layout, slices)
+    shards_of_grid = shards.where(in_grids_sql(cell, [reader.grid_layout(grid)]))
+    bucket = _bucket_of_keys(query, reader.forest, max(1, count // _SHARDS_PER_BUCKET))
 
     def compute(table: pa.Table) -> pa.Table:
-        return answer(query, read.table(table, slices), Cells())
+        return answer(query, reader.table(table, slices), ConditionCache())
 
     buckets = shards_of_grid.withColumn(_BUCKET, bucket).groupBy(_BUCKET)
     return buckets.applyInArrow(compute, schema=from_arrow_schema(query.slots))
@@ -60,7 +64,7 @@ def answer_due_on_executors(
     def compute(table: pa.Table) -> pa.Table:
         fresh = table[names.FRESH].to_numpy(zero_copy_only=False).astype(bool)
         complete = pa.concat_tables([table, no_shards(forest)], promote_options="default")
-        return answer(query, ShardTable(complete, forest, fresh), Cells(), due)
+        return answer(query, ShardTable(complete, forest, fresh), ConditionCache(), due)
 
     bucket = _bucket_of_keys(query, forest, _BUCKETS)
     buckets = needed.withColumn(_BUCKET, bucket).groupBy(_BUCKET)

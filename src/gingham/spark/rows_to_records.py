@@ -16,7 +16,7 @@ from gingham.core import names
 from gingham.core.arrays import Ints
 from gingham.core.names import quoted
 from gingham.plan.forest import Forest
-from gingham.plan.records import GridRecords, Reduced
+from gingham.plan.forest_records import ForestRecords, GridRecords
 from gingham.plan.slices import Slices
 from gingham.spark.interval_search import interval_columns, with_cut_positions
 from gingham.spark.rows_to_shards import (
@@ -33,7 +33,7 @@ from gingham.spark.select_chain import SelectChain
 from gingham.spark.spark_session import without_adaptive_planning
 
 
-def occupied_cells(enriched: DataFrame, forest: Forest, folds: Mapping[int, Ints]) -> Ints:
+def occupied_cells(enriched: DataFrame, forest: Forest, folded_cells: Mapping[int, Ints]) -> Ints:
     """The numbers of the cells that have rows, in order; cells that are folded count as one.
 
     Each partition sends one record, with a set of cells for every grid.
@@ -41,7 +41,7 @@ def occupied_cells(enriched: DataFrame, forest: Forest, folds: Mapping[int, Ints
     chain = with_cut_positions(SelectChain(enriched), forest.axes)
     chain = chain.with_columns(*interval_columns(forest.axes))
     cell_sets = [
-        f"collect_set({folded_cell_sql(grid, forest, folds.get(grid.number))})"
+        f"collect_set({folded_cell_sql(grid, forest, folded_cells.get(grid.number))})"
         for grid in forest.grids
     ]
     all_cells = chain.select(f"concat({', '.join(cell_sets)}) AS {names.CELL}").to_dataframe()
@@ -53,26 +53,28 @@ def occupied_cells(enriched: DataFrame, forest: Forest, folds: Mapping[int, Ints
 def rows_to_records(
     enriched: DataFrame,
     forest: Forest,
-    reduced: Reduced,
+    forest_records: ForestRecords,
     slices: Mapping[int, Slices],
     time: str,
 ) -> DataFrame:
     """One row per slice, record and group: `__code`, `__key_0`, ..., `__partial_0`, ..."""
     rows = enriched.where(f"{quoted(time)} IS NOT NULL")
-    lists = ", ".join(_records_of_row_sql(grid, forest) for grid in reduced.grids)
+    lists = ", ".join(_records_of_row_sql(grid, forest) for grid in forest_records.grids)
     # A row that meets no condition has an empty list: it is not sent.
     chain = with_slices_and_intervals(rows, forest, slices, time)
     chain = chain.with_columns(f"explode(concat({lists})) AS {names.CELL}")
-    number = _slice_sql(reduced, slices)
-    one_code = fits_in_one_code(reduced, slices)
+    number = _slice_sql(forest_records, slices)
+    one_code = fits_in_one_code(forest_records, slices)
     if one_code:
-        chain = chain.with_columns(f"{number} * {reduced.cells}L + {names.CELL} AS {names.CODE}")
+        chain = chain.with_columns(
+            f"{number} * {forest_records.cells}L + {names.CELL} AS {names.CODE}"
+        )
     else:
         chain = chain.with_columns(f"{number} AS {names.SLICE}")
     return group_coded_rows(
-        with_keys_of_grid(chain, forest.keys, reduced, names.CELL),
+        with_keys_of_grid(chain, forest.keys, forest_records, names.CELL),
         keys=len(forest.keys),
-        partials=reduced.columns,
+        partials=forest_records.columns,
         more_aggregates={},
         one_code=one_code,
     )
@@ -89,12 +91,12 @@ def _records_of_row_sql(grid: GridRecords, forest: Forest) -> str:
     return f"get({all_lists}, get({array_sql(list_of_cell, 'array<int>')}, {cell}))"
 
 
-def _slice_sql(reduced: Reduced, slices: Mapping[int, Slices]) -> str:
+def _slice_sql(forest_records: ForestRecords, slices: Mapping[int, Slices]) -> str:
     """SQL of the slice number of a record, in the tree of its grid."""
     if len(slices) == 1:
         return names.slice_in(next(iter(slices)))
     branches = " ".join(
-        f"WHEN {in_grids_sql(names.CELL, [g for g in reduced.grids if g.tree == tree])} "
+        f"WHEN {in_grids_sql(names.CELL, [g for g in forest_records.grids if g.tree == tree])} "
         f"THEN {names.slice_in(tree)}"
         for tree in slices
     )

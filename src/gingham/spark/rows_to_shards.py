@@ -13,7 +13,7 @@ from gingham.core.arrays import Ints
 from gingham.core.names import quoted
 from gingham.logical.domain import INTEGER
 from gingham.plan.forest import Forest, Grid
-from gingham.plan.layout import Layout, Numbers
+from gingham.plan.layout import GridLayout, Layout
 from gingham.plan.slices import Horizon, Periodic, Slices
 from gingham.spark.event_time import micros_sql
 from gingham.spark.interval_search import (
@@ -37,7 +37,7 @@ def rows_to_shards(
     time: str,
     *,
     more_aggregates: Mapping[str, str] | None = None,
-    folds: Mapping[int, Ints] | None = None,
+    folded_cells: Mapping[int, Ints] | None = None,
 ) -> DataFrame:
     """One row per slice, cell and group: `__code`, `__key_0`, ..., `__partial_0`, ...
 
@@ -45,11 +45,11 @@ def rows_to_shards(
     time, whose slice is NULL; otherwise such rows are left out, as Spark leaves them out of all
     windows.
 
-    `folds` list, for some grids by their numbers, the cell that stands for each cell.
+    `folded_cells` list, for some grids by their numbers, the cell that stands for each cell.
     """
     rows = enriched if more_aggregates else enriched.where(f"{quoted(time)} IS NOT NULL")
     chain = with_slices_and_intervals(rows, forest, slices, time)
-    chain = _once_per_grid(chain, forest, slices, folds or {})
+    chain = _once_per_grid(chain, forest, slices, folded_cells or {})
     coded = with_keys_of_grid(chain, forest.keys, forest, shard_cell_sql(forest, slices))
     return group_coded_rows(
         coded,
@@ -116,11 +116,14 @@ def _key_sql(layout: Layout, key: str, column: str, cell: str) -> str:
 
 
 def _once_per_grid(
-    chain: SelectChain, forest: Forest, slices: Mapping[int, Slices], folds: Mapping[int, Ints]
+    chain: SelectChain,
+    forest: Forest,
+    slices: Mapping[int, Slices],
+    folded_cells: Mapping[int, Ints],
 ) -> SelectChain:
     """Repeat every row once per grid, with its `__code` there, or its `__slice` and `__cell`."""
     slices_and_cells = [
-        (names.slice_in(grid.tree), folded_cell_sql(grid, forest, folds.get(grid.number)))
+        (names.slice_in(grid.tree), folded_cell_sql(grid, forest, folded_cells.get(grid.number)))
         for grid in forest.grids
     ]
     if fits_in_one_code(forest, slices):
@@ -178,7 +181,7 @@ def _slice_start_sql(slices: Slices) -> str:
             return f"IF(pmod({number}, 2L) = 1, {beyond}, get({edges}, CAST({half} AS INT)))"
 
 
-def in_grids_sql(cell: str, grids: Iterable[Numbers]) -> str:
+def in_grids_sql(cell: str, grids: Iterable[GridLayout]) -> str:
     """SQL of whether a cell belongs to one of these grids."""
     ranges = [f"{cell} BETWEEN {g.offset}L AND {g.offset + g.cells - 1}L" for g in grids]
     return f"({' OR '.join(ranges) or 'FALSE'})"

@@ -12,12 +12,12 @@ from gingham.core.arrays import Ints
 from gingham.core.errors import GinghamError
 from gingham.core.stopwatch import Stopwatch
 from gingham.finals.answer import answer
-from gingham.finals.records import Read
+from gingham.finals.record_table import ShardReader
 from gingham.finals.shards import ShardTable
 from gingham.plan.bound import BoundQuery
-from gingham.plan.cells import Cells
+from gingham.plan.condition_cache import ConditionCache
 from gingham.plan.forest import Grid, Plan
-from gingham.plan.records import Reduced
+from gingham.plan.forest_records import ForestRecords
 from gingham.plan.slices import Slices, sliced
 from gingham.spark.answers import (
     Answers,
@@ -43,24 +43,24 @@ def run_shared(
     find_instant: Callable[[], int],
     *,
     most_on_driver: int = MOST_SHARDS_ON_DRIVER,
-    cells: Cells,
-    folds: Mapping[int, Ints],
-    reduced: Reduced | None = None,
+    cells: ConditionCache,
+    folded_cells: Mapping[int, Ints],
+    forest_records: ForestRecords | None = None,
 ) -> Answers:
     """Answer all queries of a plan from one pass over the rows.
 
     `find_instant` gives an instant at which there is data; it is called only if edges must be
-    listed. `cells` caches the cells in which conditions hold, `folds` are those of
-    `rows_to_shards`. Shards are shuffled, or records if fragments are `reduced` to such.
+    listed. `cells` caches the cells in which conditions hold, `folded_cells` are those of
+    `rows_to_shards`. Shards are shuffled, or records if fragments are `forest_records` to such.
     """
     forest, watch = plan.forest, Stopwatch()
-    read = Read(forest, reduced)
+    reader = ShardReader(forest, forest_records)
     slices = sliced(forest.trees, lambda: (find_instant(), None))
     watch.lap("slices")
     shards = (
-        rows_to_shards(enriched, forest, slices, event_time, folds=folds)
-        if reduced is None
-        else rows_to_records(enriched, forest, reduced, slices, event_time)
+        rows_to_shards(enriched, forest, slices, event_time, folded_cells=folded_cells)
+        if forest_records is None
+        else rows_to_records(enriched, forest, forest_records, slices, event_time)
     )
     if not forest.keys:
         # Without keys there are at most slices x cells shards, so they may come at once, and
@@ -69,17 +69,17 @@ def run_shared(
             table, on_executors, counts = shards.toArrow(), frozenset[Grid](), {}
     else:
         shards = shards.persist(StorageLevel.MEMORY_AND_DISK)
-        counts = _count_shards(shards, read, slices)
+        counts = _count_shards(shards, reader, slices)
         on_executors = grids_for_executors(counts, most_on_driver)
-        cell, grids = shard_cell_sql(read.layout, slices), map(read.numbers, on_executors)
+        cell, grids = shard_cell_sql(reader.layout, slices), map(reader.grid_layout, on_executors)
         table = shards.where(f"NOT {in_grids_sql(cell, grids)}").toArrow()
     watch.lap("shards")
     on_driver = [q for q in forest.queries if forest.grid_of(q) not in on_executors]
-    answers = _answer_on_driver(spark, on_driver, read.table(table, slices), cells)
+    answers = _answer_on_driver(spark, on_driver, reader.table(table, slices), cells)
     for query in forest.queries:
         grid = forest.grid_of(query)
         if grid in on_executors:
-            aggregated = answer_on_executors(query, shards, counts[grid], read, slices)
+            aggregated = answer_on_executors(query, shards, counts[grid], reader, slices)
             answers[query.name] = LazyAnswer(query.query, aggregated)
     watch.lap("finals")
     statistics = Statistics(
@@ -90,7 +90,7 @@ def run_shared(
         partials=len(forest.columns),
         in_executors=tuple(q.name for q in forest.queries if forest.grid_of(q) in on_executors),
         seconds=watch.laps,
-        fragments=() if reduced is None else reduced.notices,
+        fragments=() if forest_records is None else forest_records.notices,
     )
     if forest.keys and not on_executors:
         shards.unpersist()
@@ -112,7 +112,7 @@ def grids_for_executors(counts: Mapping[Grid, int], most: int) -> frozenset[Grid
 
 
 def _answer_on_driver(
-    spark: SparkSession, queries: Iterable[BoundQuery], table: ShardTable, cells: Cells
+    spark: SparkSession, queries: Iterable[BoundQuery], table: ShardTable, cells: ConditionCache
 ) -> dict[str, QueryAnswer]:
     """Finals in this process, by query name; a query that fails does not touch the others."""
     answers: dict[str, QueryAnswer] = {}
@@ -126,12 +126,14 @@ def _answer_on_driver(
     return answers
 
 
-def _count_shards(shards: DataFrame, read: Read, slices: Mapping[int, Slices]) -> dict[Grid, int]:
+def _count_shards(
+    shards: DataFrame, reader: ShardReader, slices: Mapping[int, Slices]
+) -> dict[Grid, int]:
     """The number of shards of each grid."""
-    forest = read.forest
+    forest = reader.forest
     branches = " ".join(
-        f"WHEN {shard_cell_sql(read.layout, slices)} < {numbers.offset + numbers.cells}L THEN {i}"
-        for i, numbers in enumerate(read.layout.grids)
+        f"WHEN {shard_cell_sql(reader.layout, slices)} < {numbers.offset + numbers.cells}L THEN {i}"
+        for i, numbers in enumerate(reader.layout.grids)
     )
     counted = shards.groupBy(F.expr(f"CASE {branches} END").alias("grid")).count().collect()
     return dict.fromkeys(forest.grids, 0) | {forest.grids[r["grid"]]: r["count"] for r in counted}

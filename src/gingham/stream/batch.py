@@ -61,14 +61,15 @@ def collect(
     few: bool,
     on_executors: frozenset[int],
     most: int,
-    folds: Mapping[int, Ints] | None = None,
+    folded_cells: Mapping[int, Ints] | None = None,
 ) -> Batch:
     """Turn the rows of a micro-batch into shards: find slice and cells of each row, and group.
 
     `expected_time` is an instant near which rows are expected, and how near, if that is known.
 
     The shards of the grids in `on_executors` stay where they are. If the others have more than
-    `most` shards, an error tells which of them must move there, too. `folds` are those of `shards`.
+    `most` shards, an error tells which of them must move there, too.
+    `folded_cells` are those of `rows_to_shards`.
     """
     watched = {
         names.ROWS: "count(1)",
@@ -80,7 +81,9 @@ def collect(
     forest = plan.forest
     slices = sliced(forest.trees, lambda: expected_time or (any_instant(df, time), None))
     enriched = lookups.enrich(df, plan.joins, plan.columns, few_rows=few)
-    made = rows_to_shards(enriched, forest, slices, time, more_aggregates=watched, folds=folds)
+    made = rows_to_shards(
+        enriched, forest, slices, time, more_aggregates=watched, folded_cells=folded_cells
+    )
     remote = tuple(grid for grid in forest.grids if grid.number in on_executors)
     if remote:
         return _divided(with_instants(made, forest, slices), remote, forest, most)

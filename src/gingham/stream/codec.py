@@ -7,7 +7,7 @@ from typing import Any
 
 from gingham.logical.domain import Domain
 from gingham.logical.predicate import Attribute, Axis
-from gingham.plan.forest import Codebook, Grid, Standing
+from gingham.plan.forest import Codebook, FixedDecisions, Grid
 
 
 def codebook_to_json(codebook: Codebook) -> dict[str, Any]:
@@ -25,25 +25,25 @@ def codebook_from_json(found: dict[str, Any]) -> Codebook:
     return Codebook(grids, tuple(found["keys"]), tuple(found["columns"]))
 
 
-def standing_to_json(standing: Standing) -> dict[str, Any]:
+def standing_to_json(standing: FixedDecisions) -> dict[str, Any]:
     """What is decided, as JSON."""
     return {
-        "grids": dict(standing.grids),
-        "outer": sorted(standing.outer),
-        "whole": dict(standing.whole),
-        "trees": [list(pair) for pair in standing.trees.items()],
+        "grids": dict(standing.grid_of_query),
+        "outer": sorted(standing.outer_joins),
+        "whole": dict(standing.simplifications),
+        "trees": [list(pair) for pair in standing.tree_of_grid.items()],
         "next_grid": standing.next_grid,
     }
 
 
-def standing_from_json(found: dict[str, Any]) -> Standing:
+def standing_from_json(found: dict[str, Any]) -> FixedDecisions:
     """The inverse of `standing_to_json`."""
-    return Standing(
-        found["grids"],
-        frozenset(found["outer"]),
-        found["whole"],
-        dict(found["trees"]),
-        found["next_grid"],
+    return FixedDecisions(
+        grid_of_query=found["grids"],
+        outer_joins=frozenset(found["outer"]),
+        simplifications=found["whole"],
+        tree_of_grid=dict(found["trees"]),
+        next_grid=found["next_grid"],
     )
 
 

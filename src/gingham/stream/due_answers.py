@@ -14,7 +14,7 @@ from gingham.finals.answer import answer
 from gingham.finals.frames import Due
 from gingham.finals.shards import ShardTable
 from gingham.plan.bound import BoundQuery
-from gingham.plan.cells import Cells
+from gingham.plan.condition_cache import ConditionCache
 from gingham.plan.forest import Forest
 from gingham.sinks.answer import Answer, LocalAnswer, StoredAnswer
 from gingham.spark.answers import select_outputs_together
@@ -34,7 +34,7 @@ class DueAnswers:
     seconds: dict[str, float] = field(default_factory=dict)
 
     def on_driver(
-        self, spark: SparkSession, due_windows: DueWindows, table: ShardTable, cells: Cells
+        self, spark: SparkSession, due_windows: DueWindows, table: ShardTable, cells: ConditionCache
     ) -> None:
         """Answer queries from shards on the driver; one that fails does not touch the others."""
         slots: dict[str, pa.Table] = {}

@@ -9,8 +9,8 @@ from typing import Any
 from gingham.optimizer import optimize
 from gingham.optimizer.cost import Cost
 from gingham.plan.bound import BoundQuery
-from gingham.plan.forest import Codebook, Forest, Grid, Plan, Standing
-from gingham.plan.load import Load
+from gingham.plan.forest import Codebook, FixedDecisions, Forest, Grid, Plan
+from gingham.plan.row_statistics import RowStatistics
 from gingham.stream.ages import Ages, aged, known_since
 from gingham.stream.clock import Marks, Timing
 from gingham.stream.codec import (
@@ -26,7 +26,7 @@ class Optimizer:
     """How plans are made: the rules, what things cost, and what is known of the rows."""
 
     cost: Cost = field(default_factory=Cost)
-    load: Load = field(default_factory=Load)
+    load: RowStatistics = field(default_factory=RowStatistics)
     optimize: Callable[..., Plan] = optimize
 
 
@@ -96,7 +96,7 @@ class Epoch:
         if not queries:
             return Epoch(self.number + 1, None)
         plan = optimizer.optimize(
-            stream, queries, optimizer.cost, optimizer.load, standing=self._standing(stayed)
+            stream, queries, optimizer.cost, optimizer.load, fixed=self._fixed(stayed)
         )
         forest, ages = plan.forest, aged(plan.forest, self.ages, latest)
         backfilled = [q for q in forest.queries if q.backfill and q.name not in stayed]
@@ -125,8 +125,8 @@ class Epoch:
             queries,
             optimizer.cost,
             optimizer.load,
-            standing=before.standing,
-            anew=True,
+            fixed=before.fixed,
+            reweave=True,
         )
         if plan.forest.trees == before.forest.trees:
             return self
@@ -140,16 +140,16 @@ class Epoch:
             return self
         return replace(self, number=self.number + 1, on_executors=moved)
 
-    def _standing(self, stayed: set[str]) -> Standing:
+    def _fixed(self, stayed: set[str]) -> FixedDecisions:
         if self.plan is None:
-            return Standing()
-        before = self.plan.standing
-        return Standing(
-            {name: grid for name, grid in before.grids.items() if name in stayed},
-            before.outer if stayed else frozenset(),
-            {name: step for name, step in before.whole.items() if name in stayed},
-            before.trees,
-            before.next_grid,
+            return FixedDecisions()
+        before = self.plan.fixed
+        return FixedDecisions(
+            grid_of_query={n: grid for n, grid in before.grid_of_query.items() if n in stayed},
+            outer_joins=before.outer_joins if stayed else frozenset(),
+            simplifications={n: step for n, step in before.simplifications.items() if n in stayed},
+            tree_of_grid=before.tree_of_grid,
+            next_grid=before.next_grid,
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -161,7 +161,7 @@ class Epoch:
                 for q in self.queries
             ],
             "codebook": codebook_to_json(self.codebook),
-            "standing": standing_to_json(self.plan.standing if self.plan else Standing()),
+            "standing": standing_to_json(self.plan.fixed if self.plan else FixedDecisions()),
             "ages": dict(self.ages),
             "on_executors": sorted(self.on_executors),
         }
@@ -175,7 +175,7 @@ class StoredEpoch:
     texts: Mapping[str, str]
     born: Mapping[str, int]
     codebook: Codebook
-    standing: Standing
+    fixed: FixedDecisions
     ages: Ages
     on_executors: frozenset[int] = frozenset()
 
@@ -187,16 +187,16 @@ class StoredEpoch:
             texts={q["name"]: q["sql"] for q in found["queries"]},
             born={q["name"]: q["born"] for q in found["queries"]},
             codebook=codebook_from_json(found["codebook"]),
-            standing=standing_from_json(found["standing"]),
+            fixed=standing_from_json(found["standing"]),
             ages=found["ages"],
             on_executors=frozenset(found["on_executors"]),
         )
 
     def bound(self, stream: str, queries: Sequence[BoundQuery]) -> Epoch:
         """Plan the stored epoch again; it gets another number if its cells are numbered anew."""
-        standing = self.standing
-        trees = {q.name: standing.trees[standing.grids[q.name]] for q in queries}
-        plan = optimize(stream, queries, standing=standing, trees=trees) if queries else None
+        fixed = self.fixed
+        trees = {q.name: fixed.tree_of_grid[fixed.grid_of_query[q.name]] for q in queries}
+        plan = optimize(stream, queries, fixed=fixed, trees=trees) if queries else None
         again = Epoch(self.number, plan, self.born, self.ages, on_executors=self.on_executors)
         return again if again.codebook == self.codebook else replace(again, number=self.number + 1)
 

@@ -17,8 +17,8 @@ from gingham.core.stopwatch import Stopwatch
 from gingham.core.time import NEVER
 from gingham.finals.recode import recode
 from gingham.plan.bound import BoundQuery
-from gingham.plan.cells import Cells
-from gingham.plan.fold import fold
+from gingham.plan.condition_cache import ConditionCache
+from gingham.plan.fold import fold_cells
 from gingham.plan.forest import Forest
 from gingham.session.fragile import fragile, go_on_without
 from gingham.sinks.delivery import Delivery
@@ -60,7 +60,7 @@ class ExactWork:
         self._computed: tuple[Epoch, Batch] = NO_EPOCH, no_rows()  # what `take` goes on with
         self._few = False  # had the last batch few rows?
         self._latest: tuple[int, int] = NEVER, NEVER  # event time after the last two entries
-        self._cells = Cells()
+        self._cells = ConditionCache()
         self._folds: tuple[Forest | None, Mapping[int, Ints]] = None, {}
         self._matched = MatchedRows()
         self._removed: set[str] = set()
@@ -79,7 +79,7 @@ class ExactWork:
         return self._epoch
 
     @property
-    def folds(self) -> Mapping[int, Ints] | None:
+    def folded_cells(self) -> Mapping[int, Ints] | None:
         """Which cells stand for which in the last batch; None if cells are not folded."""
         return self._folds_of(self._epoch) if self._job.fold_cells else None
 
@@ -153,7 +153,7 @@ class ExactWork:
             few=self._few,
             on_executors=epoch.on_executors,
             most=job.most_on_driver,
-            folds=self._folds_of(epoch),
+            folded_cells=self._folds_of(epoch),
         )
 
     def _write_shards(self, number: int, batch: Batch) -> list[str]:
@@ -169,7 +169,7 @@ class ExactWork:
         if not self._job.fold_cells or epoch.forest is None:
             return {}
         if self._folds[0] is not epoch.forest:
-            self._folds = epoch.forest, fold(epoch.forest, Cells())
+            self._folds = epoch.forest, fold_cells(epoch.forest, ConditionCache())
         return self._folds[1]
 
     @property
@@ -199,7 +199,7 @@ class ExactWork:
         # What is known of a query that was set aside is still to be seen.
         self._removed |= gone - set(self._planner.quarantine.names)
         self._epoch = replace(epoch, backfilled=frozenset())
-        self._cells = Cells()
+        self._cells = ConditionCache()
 
     def answer(self, before: Entry, entry: Entry) -> Answered:
         epoch, due_answers = self._epoch, DueAnswers()
@@ -269,7 +269,7 @@ class ExactWork:
             bound = [self._job.bind(sql, name) for name, sql in stored.texts.items()]
             self._epoch = stored.bound(self._job.stream, bound)
             self._stored = number
-            self._cells = Cells()
+            self._cells = ConditionCache()
         codebook = self._epoch.codebook
         self._state.add(recode(table, stored.codebook, codebook), codebook)
         for folder in entry.details["folders"]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gingham.core.arrays import Ints
-from gingham.plan.cells import Cells
+from gingham.plan.condition_cache import ConditionCache
 from gingham.plan.forest import Forest
 
 
@@ -22,13 +22,13 @@ class MatchedRows:
             self._in_cells = np.zeros(len(rows_in_cells), dtype=np.int64)
         self._in_cells += rows_in_cells
 
-    def settle(self, forest: Forest | None, cells: Cells) -> None:
+    def settle(self, forest: Forest | None, cells: ConditionCache) -> None:
         """Turn rows by cell into rows by query, before cells mean something else."""
         if forest is None or len(self._in_cells) != forest.cells:
             return
         for query in forest.queries:
             grid = forest.grid_of(query)
             rows = self._in_cells[grid.offset : grid.offset + grid.cells]
-            matching = int(rows[cells.of(grid, query.where).true].sum())
+            matching = int(rows[cells.truths(grid, query.where).true].sum())
             self.of_query[query.name] = self.of_query.get(query.name, 0) + matching
         self._in_cells = np.zeros(0, dtype=np.int64)

@@ -13,7 +13,7 @@ from gingham.optimizer import optimize
 from gingham.optimizer.cost import Cost
 from gingham.plan.bound import BoundQuery
 from gingham.plan.forest import Plan
-from gingham.plan.load import Load
+from gingham.plan.row_statistics import RowStatistics
 from gingham.session.measured_load import have_different_edges, measure_load
 from gingham.spark.lookup_tables import LookupTables
 from gingham.spark.measure_rows import count_rows
@@ -96,11 +96,11 @@ class Planner:
     def _optimizer(self) -> Optimizer:
         return Optimizer(self._job.cost, self.rates.load, self._job.optimize)
 
-    def _first_look(self, df: DataFrame, queries: Sequence[BoundQuery]) -> Load:
+    def _first_look(self, df: DataFrame, queries: Sequence[BoundQuery]) -> RowStatistics:
         """Measure the first batch: how many rows, over how much time, spread how."""
         job = self._job
 
-        def count() -> Load:
+        def count() -> RowStatistics:
             return count_rows(df, job.time)[0]
 
         return measure_load(job.stream, queries, df, job.time, job.lookups, job.cost, count)

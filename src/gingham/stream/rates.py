@@ -6,7 +6,7 @@ from collections import deque
 from dataclasses import replace
 
 from gingham.core.time import NEVER, SECOND
-from gingham.plan.load import Load
+from gingham.plan.row_statistics import RowStatistics
 
 
 class Rates:
@@ -16,7 +16,7 @@ class Rates:
     """
 
     def __init__(self, batches: int, tolerance: float) -> None:
-        self.load = Load()
+        self.load = RowStatistics()
         self._tolerance = tolerance
         self._last: deque[tuple[int, int]] = deque(maxlen=batches)
 
@@ -25,7 +25,7 @@ class Rates:
         if rows and latest != NEVER:
             self._last.append((rows, latest))
 
-    def changed(self) -> Load | None:
+    def changed(self) -> RowStatistics | None:
         """Give the load of the last batches if trees were woven for too different a one."""
         if len(self._last) < (self._last.maxlen or 0):
             return None

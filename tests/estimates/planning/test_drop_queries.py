@@ -10,11 +10,11 @@ from gingham.estimates.planning.join_aggregate import JoinAggregate
 from gingham.estimates.planning.share_sketches import share_sketches
 from gingham.estimates.planning.sketch_plan import SketchPlan
 from gingham.logical.domain import INTEGER
-from gingham.logical.predicate import Attribute, Predicate, Span, whole
+from gingham.logical.predicate import Attribute, Predicate, Span, opaque
 from gingham.plan.bound import Condition
 
 LARGE = Span(Attribute("x", INTEGER), low=5)
-FRAGILE = whole("f(y)")
+FRAGILE = opaque("f(y)")
 
 
 def _query(name: str, condition: Predicate | None = None, measure: str | None = None) -> BoundJoin:

@@ -22,7 +22,7 @@ from gingham.core.errors import QueryError
 from gingham.estimates.algebra.join_query import Join
 from gingham.estimates.planning.bound_join import BoundJoin, Measure
 from gingham.estimates.planning.join_aggregate import JoinAggregate, Selection
-from gingham.logical.predicate import expressions, typed, whole
+from gingham.logical.predicate import expressions, opaque, typed
 from gingham.logical.try_form import NoTryForm, ToTryForm
 from gingham.plan.bound import Condition
 from gingham.spark.expression_types import ExpressionTypes
@@ -126,7 +126,7 @@ class _Binder:
         except NoTryForm:
             self.fragile = True
             # Evaluated as it stands, with Spark's own order of evaluation.
-            return Condition(whole(selection.sql), selection.sql)
+            return Condition(opaque(selection.sql), selection.sql)
 
     def _safe(self, alias: str, sql: str) -> str:
         found, raises = self.make_safe[alias](sql)

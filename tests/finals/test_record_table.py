@@ -12,15 +12,15 @@ from hypothesis import strategies as st
 from gingham.aggregates import Aggregate, Call, bind
 from gingham.core import names
 from gingham.finals.answer import answer
-from gingham.finals.records import RecordTable
+from gingham.finals.record_table import RecordTable
 from gingham.finals.shards import ShardTable
 from gingham.logical.domain import END, INTEGER, START
 from gingham.logical.predicate import Attribute, Axis, Or, Span
 from gingham.logical.query import Query
 from gingham.logical.window import Window
-from gingham.optimizer.decompose import reduce_forest
-from gingham.plan.bound import BoundQuery, Condition, Reading
-from gingham.plan.cells import Cells
+from gingham.optimizer.decompose_fragments import decompose_fragments
+from gingham.plan.bound import BoundQuery, Condition, ConditionalAggregate
+from gingham.plan.condition_cache import ConditionCache
 from gingham.plan.forest import Forest, Grid
 
 CELLS = 6  # of one attribute: below 0, 0, 1, ..., above
@@ -83,23 +83,25 @@ def test_records_answer_what_shards_answer(rows, sets, calls, met, own):
     queries = [_query(f"q{n}", cells, calls) for n, cells in enumerate(sets)]
     if own is not None:  # an aggregate with a filter of its own
         filtered = tuple(
-            replace(r, condition=_condition(own & sets[0])) for r in queries[0].readings
+            replace(r, condition=_condition(own & sets[0])) for r in queries[0].aggregates
         )
-        queries[0] = replace(queries[0], readings=filtered)
+        queries[0] = replace(queries[0], aggregates=filtered)
     forest = Forest(tuple(queries), (GRID,), (0,) * len(queries))
-    reduced = reduce_forest(forest, np.array(sorted(met), dtype=np.int64), Cells())
+    reduced = decompose_fragments(forest, np.array(sorted(met), dtype=np.int64), ConditionCache())
     shards = ShardTable(_collected(rows, forest.columns, lambda cell: [cell]), forest)
     sent = _collected(rows, reduced.columns, reduced.grids[0].records_of)
     records = RecordTable(sent, forest, reduced)
     for query in queries:
-        assert _rows(answer(query, records, Cells())) == _rows(answer(query, shards, Cells()))
+        assert _rows(answer(query, records, ConditionCache())) == _rows(
+            answer(query, shards, ConditionCache())
+        )
 
 
 @given(sets=SETS, calls=CALLS)
 def test_there_are_never_more_records_than_conditions_or_fragments(sets, calls):
     queries = [_query(f"q{n}", cells, calls) for n, cells in enumerate(sets)]
     forest = Forest(tuple(queries), (GRID,), (0,) * len(queries))
-    reduced = reduce_forest(forest, np.arange(CELLS), Cells())
+    reduced = decompose_fragments(forest, np.arange(CELLS), ConditionCache())
     different = len({cells for cells in sets if cells})
     assert reduced.grids[0].size <= different
 
@@ -122,13 +124,15 @@ def test_two_kinds_of_records_are_one_where_that_is_less():
 
 def _sizes(sets: list[frozenset[int]], calls: list[str]) -> list[tuple[str, int]]:
     queries = tuple(_query(f"q{n}", cells, calls) for n, cells in enumerate(sets))
-    reduced = reduce_forest(Forest(queries, (GRID,), (0,) * len(sets)), np.arange(CELLS), Cells())
+    reduced = decompose_fragments(
+        Forest(queries, (GRID,), (0,) * len(sets)), np.arange(CELLS), ConditionCache()
+    )
     return [(block.kind, block.size) for block in reduced.grids[0].blocks]
 
 
 def _query(name: str, cells: Iterable[int], calls: list[str]) -> BoundQuery:
     where = _condition(cells)
-    readings = tuple(Reading(_aggregate(call), where) for call in calls)
+    readings = tuple(ConditionalAggregate(_aggregate(call), where) for call in calls)
     slots = pa.schema(
         [
             (names.WINDOW_START, pa.int64()),

@@ -1,0 +1,187 @@
+"""Fragments to records: n conditions answered from k < n records (Huebsch et al., SIGMOD 2007).
+
+cells       1 2 3 4 5 6        rows fall into these
+fragments   a a b c c -        cells of the same conditions; where none holds, nothing is sent
+records     x   y   xy         a goes into x, b into y, c into both
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+
+from gingham.aggregates import Capability, Partial
+from gingham.algebra.fragments import Covering, Exact, decompose
+from gingham.core.arrays import Bools, Floats, Ints
+from gingham.finals.record_table import ROWS
+from gingham.plan.bound import BoundQuery
+from gingham.plan.cell_sets import CellSets, PartialReads, find_fragments, grid_reads, union_of
+from gingham.plan.condition_cache import ConditionCache
+from gingham.plan.forest import Forest, Grid
+from gingham.plan.forest_records import Block, ForestRecords, GridRecords
+
+# The first kind of these tells which rows there are: merged partials do so without a count.
+_ORDER: tuple[Capability, ...] = ("idempotent", "general", "linear")
+# Weights are fractions with denominators up to here, or they are not used.
+_DENOMINATORS = 64
+
+
+def decompose_fragments(
+    forest: Forest, occupied: Ints, conditions: ConditionCache
+) -> ForestRecords:
+    """Choose the records of every grid; `occupied` are the cells that rows were seen in.
+
+    Fragments without an occupied cell get a record of their own.
+    """
+    grids: list[GridRecords] = []
+    offset = 0
+    for grid in forest.grids:
+        in_grid = (occupied >= grid.offset) & (occupied < grid.offset + grid.cells)
+        queries = [query for query in forest.queries if forest.grid_of(query) is grid]
+        blocks = _blocks(grid, queries, occupied[in_grid] - grid.offset, conditions)
+        records = GridRecords(grid=grid, offset=offset, blocks=blocks, queries=len(queries))
+        grids.append(records)
+        offset += records.cells
+    counts = [column for grid in grids for block in grid.blocks for column in _counts(block)]
+    return ForestRecords(tuple(grids), tuple(dict.fromkeys((*forest.columns, *counts))))
+
+
+def _counts(block: Block) -> Iterator[str]:
+    """The counts of rows and values that must be sent beside sums that are subtracted."""
+    if block.kind == "linear" and len(block.numerators):
+        yield from ROWS.columns
+        yield from sorted(p.witness for p in block.partials if p.witness is not None)
+
+
+def _blocks(
+    grid: Grid, queries: Sequence[BoundQuery], occupied: Ints, conditions: ConditionCache
+) -> tuple[Block, ...]:
+    """A block for each capability, or one for several: the choice with the fewest records."""
+    reads = grid_reads(grid, queries, conditions)
+    cache: dict[tuple[Capability, frozenset[bytes]], Block] = {}
+    options: list[list[Block]] = []
+    for served in _options(tuple(reads.by_capability)):
+        reads_of: dict[Capability, PartialReads] = {
+            kind: union_of(reads.by_capability[capability] for capability in capabilities)
+            for kind, capabilities in served.items()
+        }
+        # Sets of which only the presence of rows is asked go into the first block.
+        first = min(reads_of, key=_ORDER.index)
+        for name, cells in reads.presence.items():
+            if not any(name in part.cell_sets for part in reads_of.values()):
+                reads_of[first].cell_sets[name] = cells
+        blocks: list[Block] = []
+        for kind, part in reads_of.items():
+            name = kind, frozenset(part.cell_sets)
+            if name not in cache:
+                cache[name] = _block(kind, part.cell_sets, grid.cells, occupied)
+            blocks.append(replace(cache[name], partials=frozenset(part.partials)))
+        options.append(sorted(blocks, key=lambda block: _ORDER.index(block.kind)))
+    return tuple(min(options, key=lambda blocks: (sum(b.size for b in blocks), len(blocks))))
+
+
+def _options(
+    capabilities: tuple[Capability, ...],
+) -> Iterator[Mapping[Capability, tuple[Capability, ...]]]:
+    """Ways to serve all capabilities: for each kind of decomposition, those that it serves.
+
+    A general decomposition serves all capabilities.
+    """
+    special: list[Capability] = [c for c in capabilities if c != "general"]
+    for count in range(len(special), -1, -1):
+        for apart in combinations(special, count):
+            served: dict[Capability, tuple[Capability, ...]] = {c: (c,) for c in apart}
+            rest: tuple[Capability, ...] = tuple(c for c in capabilities if c not in apart)
+            # A single capability that can do more needs no general decomposition.
+            if len(rest) > 1 or rest == ("general",):
+                served["general"] = rest
+            elif rest:
+                continue
+            # Without partials the only question is whether there are rows.
+            yield served or {"idempotent": ()}
+
+
+def _block(kind: Capability, cell_sets: CellSets, cells: int, occupied: Ints) -> Block:
+    """Decompose the fragments of some sets of cells that occur in the data."""
+    membership = np.column_stack([*cell_sets.values()]) if cell_sets else np.zeros((cells, 0), bool)
+    fragments, fragment_of = find_fragments(membership)
+    present = np.unique(fragment_of[occupied])
+    present = present[present >= 0]
+    is_present = np.zeros(len(fragments), dtype=bool)
+    is_present[present] = True
+    decomposition = _decomposed(kind, fragments[present])
+    reducer = np.zeros((len(fragments), decomposition.reducer.shape[1]), dtype=bool)
+    reducer[present] = decomposition.reducer
+    return Block(
+        kind=decomposition.kind,
+        partials=frozenset[Partial](),
+        columns={name: column for column, name in enumerate(cell_sets)},
+        fragments=fragments,
+        fragment_of=fragment_of,
+        occupied=is_present,
+        reducer=reducer,
+        numerators=decomposition.numerators,
+        denominators=decomposition.denominators,
+    )
+
+
+class _Decomposed(NamedTuple):
+    """Which fragments go into which records, and the weights of records in the columns."""
+
+    kind: Capability
+    reducer: Bools  # fragments x records
+    numerators: Ints  # records x columns
+    denominators: Ints  # of each column
+
+
+def _decomposed(kind: Capability, fragments: Bools) -> _Decomposed:
+    """Decompose fragments into fewer records; none if every fragment is sent as it is.
+
+    A fragment as it is needs no weights, so it is preferred to as many records.
+    """
+    rows, columns = fragments.shape
+    ones = np.ones(columns, dtype=np.int64)
+    no_records = _Decomposed(
+        kind=kind,
+        reducer=np.zeros((rows, 0), dtype=bool),
+        numerators=np.zeros((0, columns), dtype=np.int64),
+        denominators=ones,
+    )
+    if not fragments.size:
+        return no_records
+    decomposition = decompose(fragments, kind)
+    if isinstance(decomposition, Exact):
+        basis = fragments[:, decomposition.basis]
+        weights = _fractions(basis, decomposition.coefficients, fragments)
+        if weights is None:
+            return _decomposed("general", fragments)
+        if decomposition.size < rows:
+            return _Decomposed(kind, basis, *weights)
+    assert isinstance(decomposition, Covering | Exact)
+    if decomposition.size >= rows:
+        return no_records
+    assert isinstance(decomposition, Covering)
+    return _Decomposed(kind, decomposition.reducer, decomposition.rebuilder.astype(np.int64), ones)
+
+
+def _fractions(reducer: Bools, coefficients: Floats, fragments: Bools) -> tuple[Ints, Ints] | None:
+    """The coefficients as numerators over a denominator for each column, proved by multiplying.
+
+    None if they are no fractions with small denominators.
+    """
+    numerators = np.zeros(coefficients.shape, dtype=np.int64)
+    denominators = np.zeros(coefficients.shape[1], dtype=np.int64)
+    members, wanted = reducer.astype(np.int64), fragments.astype(np.int64)
+    for denominator in range(1, _DENOMINATORS + 1):
+        unsolved = np.flatnonzero(denominators == 0)
+        if not len(unsolved):
+            break
+        tried = np.rint(coefficients[:, unsolved] * denominator).astype(np.int64)
+        right = (members @ tried == denominator * wanted[:, unsolved]).all(axis=0)
+        numerators[:, unsolved[right]] = tried[:, right]
+        denominators[unsolved[right]] = denominator
+    return (numerators, denominators) if denominators.all() else None

@@ -1,0 +1,35 @@
+"""A cache of the truth of conditions in the cells of grids."""
+
+from __future__ import annotations
+
+from gingham.core.arrays import Bools
+from gingham.logical.predicate import Truths, evaluate
+from gingham.plan.bound import Condition
+from gingham.plan.forest import Grid
+
+
+class ConditionCache:
+    """Evaluates every condition once for each grid, and remembers in which cells it holds.
+
+    A cache belongs to one forest: grids are told apart by their offsets.
+    """
+
+    def __init__(self) -> None:
+        self._truths: dict[tuple[int, str], Truths] = {}
+        self._raising: dict[tuple[int, str], Bools | None] = {}
+
+    def truths(self, grid: Grid, condition: Condition) -> Truths:
+        """Where the condition is true, is false, or raises: a flag for each cell of the grid."""
+        # SQL and offset stand for condition and grid: comparing predicates takes longer.
+        name = grid.offset, condition.sql
+        if name not in self._truths:
+            self._truths[name] = evaluate(condition.predicate, grid.axes)
+        return self._truths[name]
+
+    def raising_cells(self, grid: Grid, condition: Condition) -> Bools | None:
+        """The cells of the grid in which a condition raises; None if it never does."""
+        name = grid.offset, condition.sql
+        if name not in self._raising:
+            raises = self.truths(grid, condition).raises
+            self._raising[name] = raises if raises.any() else None
+        return self._raising[name]
