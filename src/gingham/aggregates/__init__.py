@@ -1,12 +1,13 @@
-"""Aggregates as algebra: partials over rows, merging of partials, and the final value.
+"""Aggregate functions: the partials that Spark computes, how they merge, the final value.
 
-Every family declares what it can do (`linear`, `idempotent`); rules ask for the capability and
-never for the name. `bind` finds the family of a call.
+One small file for each family of functions, one registry (`registry.py`) that maps names to
+families. The monoid of a partial says what else may be done with it besides merging
+(`Monoid.capability`); optimizer rules ask for that capability and never for a function's name.
 """
 
 from gingham.aggregates.base import Aggregate, Call, Partial
 from gingham.aggregates.monoid import Capability, Monoid, State
-from gingham.aggregates.registry import LITERAL_FROM, bind, known, supported
+from gingham.aggregates.registry import LITERAL_FROM, bind, is_aggregate, supported
 
 __all__ = [
     "LITERAL_FROM",
@@ -17,6 +18,6 @@ __all__ = [
     "Partial",
     "State",
     "bind",
-    "known",
+    "is_aggregate",
     "supported",
 ]

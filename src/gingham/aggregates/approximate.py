@@ -1,11 +1,14 @@
-"""approx_count_distinct and approx_percentile, from sketches that Spark builds and we merge."""
+"""The aggregates approx_count_distinct and approx_percentile, from mergeable sketches.
+
+Spark builds HyperLogLog and KLL sketches; the library `datasketches` reads and merges their bytes.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import datasketches
 import numpy as np
@@ -13,6 +16,7 @@ import pyarrow as pa
 
 from gingham.aggregates.base import Aggregate, Partial
 from gingham.aggregates.monoid import Capability, Monoid, State, flat, to_numpy
+from gingham.core.arrays import Array
 from gingham.core.errors import QueryError
 
 _DEFAULT_DEVIATION = 0.05
@@ -21,7 +25,7 @@ _DEFAULT_ACCURACY = 10_000
 
 @dataclass(frozen=True, slots=True)
 class _Hll(Monoid):
-    """HyperLogLog sketches with 2^lg_k registers."""
+    """States of HyperLogLog sketches with 2^lg_k registers; None where there was no value."""
 
     lg_k: int
 
@@ -51,7 +55,7 @@ class _Hll(Monoid):
 
 @dataclass(frozen=True, slots=True)
 class _Kll(Monoid):
-    """KLL sketches of doubles with parameter k, and how many NaN there were beside them."""
+    """States of KLL sketches of doubles with parameter k, and of counts of NaN beside them."""
 
     k: int
 
@@ -79,9 +83,7 @@ class _Kll(Monoid):
 
 @dataclass(frozen=True, slots=True)
 class ApproxCountDistinct(Aggregate):
-    """About how many different values, within a relative standard deviation."""
-
-    idempotent: ClassVar[bool] = True
+    """approx_count_distinct: the number of different values, within a relative deviation."""
 
     @property
     def partials(self) -> tuple[Partial, ...]:
@@ -106,7 +108,7 @@ class ApproxCountDistinct(Aggregate):
 
 @dataclass(frozen=True, slots=True)
 class ApproxPercentile(Aggregate):
-    """A value whose rank is within 1 / accuracy of the percentage asked for."""
+    """approx_percentile: a value whose rank is within 1 / accuracy of the given percentage."""
 
     @property
     def partials(self) -> tuple[Partial, ...]:
@@ -136,13 +138,13 @@ class ApproxPercentile(Aggregate):
         )
 
     def finalize(self, states: tuple[State, ...]) -> pa.Array:
-        percentages, many = _percentages(self)
+        percentages = _percentages(self)
         answers = [
             _quantiles(sketch, int(nans), percentages)
             for sketch, nans in zip(*states[0].arrays, strict=True)
         ]
         result = self.call.result
-        if not many:
+        if not pa.types.is_list(result):
             return _as(
                 pa.array([None if a is None else a[0] for a in answers], pa.float64()), result
             )
@@ -159,7 +161,7 @@ class ApproxPercentile(Aggregate):
 
 
 def _quantiles(sketch: Any, nans: int, percentages: list[float]) -> list[float] | None:
-    """Of all values, NaN after the others, those of the ranks asked for; None if there is none."""
+    """The values at some percentages of all values, NaN after the others; None without values."""
     numbers: int = 0 if sketch is None else sketch.n
     ranks = [max(1, math.ceil(p * (numbers + nans))) for p in percentages]
     if numbers + nans == 0:
@@ -173,11 +175,12 @@ def _quantiles(sketch: Any, nans: int, percentages: list[float]) -> list[float] 
     ]
 
 
-def _percentages(aggregate: Aggregate) -> tuple[list[float], bool]:
+def _percentages(aggregate: Aggregate) -> list[float]:
+    """The second argument of approx_percentile: one percentage, or an array of them."""
     text = aggregate.call.arguments[1].strip()
     many = text.lower().startswith("array(")
     items = text[len("array(") : -1].split(",") if many else [text]
-    return [float(_number(aggregate, item)) for item in items], many
+    return [float(_number(aggregate, item)) for item in items]
 
 
 def _number(aggregate: Aggregate, text: str) -> float:
@@ -192,12 +195,13 @@ def _number(aggregate: Aggregate, text: str) -> float:
 
 
 def _finite(values: pa.Array) -> pa.Array:
+    """Replace NaN and infinities by zero."""
     doubles = values.to_numpy(zero_copy_only=False)
     return pa.array(np.where(np.isfinite(doubles), doubles, 0.0))
 
 
 def _as(values: pa.Array, result: pa.DataType) -> pa.Array:
-    """Doubles as the type of the percentile's argument."""
+    """Cast doubles to the type of the percentile's argument."""
     if pa.types.is_floating(result):
         return values.cast(result)
     if pa.types.is_decimal(result):
@@ -209,13 +213,15 @@ def _as(values: pa.Array, result: pa.DataType) -> pa.Array:
     )
 
 
-def _sketches(column: pa.Array, read: Callable[[bytes], Any]) -> np.ndarray:
+def _sketches(column: pa.Array, deserialize: Callable[[bytes], Any]) -> Array:
+    """Read a column of serialized sketches as an array of objects."""
     sketches = np.empty(len(column), dtype=object)
-    sketches[:] = [None if b is None else read(b) for b in flat(column).to_pylist()]
+    sketches[:] = [None if b is None else deserialize(b) for b in flat(column).to_pylist()]
     return sketches
 
 
-def _pairwise(union: Callable[[Any, Any], Any], left: State, right: State) -> np.ndarray:
+def _pairwise(union: Callable[[Any, Any], Any], left: State, right: State) -> Array:
+    """Merge the sketches of two states position by position; None is the sketch of no values."""
     merged = np.empty(len(left), dtype=object)
     merged[:] = [
         b if a is None else a if b is None else union(a, b)

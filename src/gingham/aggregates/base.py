@@ -1,10 +1,9 @@
-"""What an aggregate is: a call in a query, its partials, its final value."""
+"""The interface of an aggregate: a call in a query, its partials, and its final value."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar
 
 import pyarrow as pa
 
@@ -13,7 +12,7 @@ from gingham.aggregates.monoid import Monoid, State
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """An aggregate as a query wrote it, with the types that Spark gave to it."""
+    """An aggregate function call as a query has it, with the types that Spark gives to it."""
 
     function: str
     arguments: tuple[str, ...]
@@ -23,14 +22,15 @@ class Call:
 
     @property
     def sql(self) -> str:
+        """The call as Spark SQL."""
         return f"{self.function}({', '.join(self.arguments)})"
 
 
 @dataclass(frozen=True, slots=True)
 class Partial:
-    """Spark aggregate expressions over the rows of a shard, and how their values merge.
+    """Spark aggregate expressions that a shard stores, and the monoid that merges their values.
 
-    Equal partials of different queries are one column.
+    Equal partials of different queries are computed and stored once.
     """
 
     columns: tuple[str, ...]
@@ -38,26 +38,25 @@ class Partial:
 
     @property
     def witness(self) -> str | None:
-        """How many values a sum is made of: tells NULL from zero once sums are subtracted."""
+        """The count that belongs to a sum: it tells NULL from zero once sums are subtracted."""
         column = self.columns[0]
         return column.replace("sum(", "count(", 1) if column.startswith("sum(") else None
 
 
 @dataclass(frozen=True, slots=True)
 class Aggregate(ABC):
-    """An aggregate call that can be shared."""
+    """An aggregate that shards can be merged for: one subclass for each family of functions."""
 
     call: Call
-
-    # A linear merge has an inverse and scales; an idempotent merge may see a value twice.
-    linear: ClassVar[bool] = False
-    idempotent: ClassVar[bool] = False
 
     @property
     @abstractmethod
     def partials(self) -> tuple[Partial, ...]:
-        """What must be known of every shard."""
+        """The partials that every shard has to store for this aggregate."""
 
     @abstractmethod
     def finalize(self, states: tuple[State, ...]) -> pa.Array:
-        """The aggregate's values, from the merged states of its partials."""
+        """Compute the answers from merged states, one state for each of `partials`.
+
+        Each state has one position for each answer, and so has the array that is returned.
+        """

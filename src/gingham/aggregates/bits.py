@@ -1,4 +1,4 @@
-"""bit_and, bit_or, bit_xor."""
+"""The aggregates bit_and, bit_or and bit_xor."""
 
 from __future__ import annotations
 
@@ -14,9 +14,8 @@ from gingham.aggregates.monoid import Elementwise, State
 
 @dataclass(frozen=True, slots=True)
 class BitOr(Aggregate):
-    """All bits that are set in some value."""
+    """bit_or: the bits that are set in some value."""
 
-    idempotent: ClassVar[bool] = True
     monoid: ClassVar[Elementwise] = Elementwise(np.bitwise_or, 0)
 
     @property
@@ -30,14 +29,13 @@ class BitOr(Aggregate):
 
 @dataclass(frozen=True, slots=True)
 class BitAnd(BitOr):
-    """All bits that are set in every value."""
+    """bit_and: the bits that are set in every value."""
 
     monoid: ClassVar[Elementwise] = Elementwise(np.bitwise_and, -1)
 
 
 @dataclass(frozen=True, slots=True)
 class BitXor(BitOr):
-    """All bits that are set in an odd number of values."""
+    """bit_xor: the bits that are set in an odd number of values."""
 
-    idempotent: ClassVar[bool] = False
     monoid: ClassVar[Elementwise] = Elementwise(np.bitwise_xor, 0)

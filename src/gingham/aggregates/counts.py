@@ -1,9 +1,8 @@
-"""count and count_if."""
+"""The aggregates count and count_if."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +15,7 @@ ADD_INTEGERS = Elementwise(np.add, 0)
 
 @dataclass(frozen=True, slots=True)
 class Count(Aggregate):
-    """How many rows, or how many rows without NULL in the arguments.
+    """count: the number of rows, or of rows without NULL in the arguments.
 
     >>> from gingham.aggregates.base import Call
     >>> count = Count(Call("count", ("vol",), ("int",), pa.int64()))
@@ -24,8 +23,6 @@ class Count(Aggregate):
     >>> partial.columns
     ('count(vol)',)
     """
-
-    linear: ClassVar[bool] = True
 
     @property
     def partials(self) -> tuple[Partial, ...]:
@@ -37,7 +34,7 @@ class Count(Aggregate):
 
 @dataclass(frozen=True, slots=True)
 class CountIf(Count):
-    """How many rows make the argument true."""
+    """count_if: the number of rows that make the argument true."""
 
     @property
     def partials(self) -> tuple[Partial, ...]:
@@ -45,5 +42,5 @@ class CountIf(Count):
 
 
 def counted(*arguments: str) -> Partial:
-    """The partial of a count, shared with whatever divides by it."""
+    """The partial of a count; aggregates that divide by a count share it."""
     return Partial((f"count({', '.join(arguments)})",), ADD_INTEGERS)

@@ -1,7 +1,7 @@
-"""min, max, min_by, max_by, bool_and, bool_or: all of them the extreme of an order.
+"""The aggregates min, max, min_by, max_by, bool_and and bool_or: each is the extreme of an order.
 
-Values of any type are replaced by their rank among the values at hand, so that merging is always
-a minimum or a maximum of integers, whatever the type's own order is (NaN above all numbers).
+Values of any type are replaced by their rank among the values that were loaded, so that merging is
+always a minimum or a maximum of integers, whatever the type's order is (NaN above all numbers).
 """
 
 from __future__ import annotations
@@ -22,34 +22,37 @@ _HIGHEST = np.iinfo(np.int64).max
 
 @dataclass(frozen=True, slots=True)
 class _Extreme(Elementwise):
-    """The extreme position of an order; the last column holds the values that answer."""
+    """States of minima or maxima: ranks, and the loaded values in the order of these ranks.
+
+    The first column decides the order, the last one (the same for min and max) is the answer.
+    """
 
     def load(self, columns: list[pa.Array]) -> State:
         ranks, ordered = self._ranks(columns[0])
         return State(ranks.arrays, flat(columns[-1]).take(pa.array(ordered)))
 
     def store(self, state: State, types: list[pa.DataType]) -> list[pa.Array]:
-        positions, seen = state.arrays
-        if state.values is None:  # nothing was seen at all
+        ranks, seen = state.arrays
+        if state.values is None:  # no value was loaded
             return [pa.nulls(len(seen), kind) for kind in types]
-        return [state.values.take(pa.array(np.where(seen, positions, 0), mask=~seen))]
+        return [state.values.take(pa.array(np.where(seen, ranks, 0), mask=~seen))]
 
     def condense(self, columns: list[pa.Array], starts: Ints) -> list[pa.Array]:
-        # The extreme stands in one of the positions, with whatever is answered beside it.
-        ranks, ordered = self._ranks(columns[0])
-        places, seen = self.runs(ranks, starts).arrays
-        taken = np.zeros(len(starts), dtype=np.int64)
-        taken[seen] = ordered[places[seen]]
-        index = pa.array(taken, mask=~seen)
+        # The extreme is the value at one of the positions, and the answer stands beside it.
+        state, ordered = self._ranks(columns[0])
+        ranks, seen = self.runs(state, starts).arrays
+        positions = np.zeros(len(starts), dtype=np.int64)
+        positions[seen] = ordered[ranks[seen]]
+        index = pa.array(positions, mask=~seen)
         return [flat(column).take(index) for column in columns]
 
     def _ranks(self, order: pa.Array) -> tuple[State, Ints]:
-        """Each position's place in the order, and the positions in that order."""
+        """Rank the values of a column: the rank of each position, and the positions by rank."""
         order = flat(order)
         seen = np.asarray(order.is_valid().to_numpy(zero_copy_only=False), dtype=bool)
         ranks = np.full(len(order), self.identity, dtype=np.int64)
         index = np.flatnonzero(seen)
-        # Equal values have places of their own, so that each leads to what stands beside it.
+        # Equal values have different ranks, so that each leads to the answer that stands beside it.
         ordered = index[np.argsort(_sortable(order.take(pa.array(index))), kind="stable")]
         ranks[ordered] = np.arange(len(ordered))
         return State((ranks, seen)), ordered
@@ -61,7 +64,7 @@ MAXIMUM = _Extreme(np.maximum, _LOWEST)
 
 @dataclass(frozen=True, slots=True)
 class Min(Aggregate):
-    """The least value.
+    """min: the least value.
 
     >>> from gingham.aggregates.base import Call
     >>> least = Min(Call("min", ("x",), ("double",), pa.float64()))
@@ -71,7 +74,6 @@ class Min(Aggregate):
     [1.5, nan, None]
     """
 
-    idempotent: ClassVar[bool] = True
     monoid: ClassVar[Elementwise] = MINIMUM
 
     @property
@@ -79,33 +81,33 @@ class Min(Aggregate):
         return (Partial((self.call.sql,), self.monoid),)
 
     def finalize(self, states: tuple[State, ...]) -> pa.Array:
-        (positions, seen), values = states[0].arrays, states[0].values
-        index = pa.array(np.where(seen, positions, 0), mask=~seen)
-        if values is None:  # nothing was seen at all
+        (ranks, seen), values = states[0].arrays, states[0].values
+        index = pa.array(np.where(seen, ranks, 0), mask=~seen)
+        if values is None:  # no value was loaded
             return pa.nulls(len(seen), self.call.result)
         return values.take(index).cast(self.call.result)
 
 
 @dataclass(frozen=True, slots=True)
 class Max(Min):
-    """The greatest value."""
+    """max: the greatest value."""
 
     monoid: ClassVar[Elementwise] = MAXIMUM
 
 
 @dataclass(frozen=True, slots=True)
 class BoolAnd(Min):
-    """True unless some value is false: false comes before true."""
+    """bool_and: true unless some value is false, because false comes before true."""
 
 
 @dataclass(frozen=True, slots=True)
 class BoolOr(Max):
-    """True if some value is true."""
+    """bool_or: true if some value is true."""
 
 
 @dataclass(frozen=True, slots=True)
 class MinBy(Min):
-    """The first argument where the second is least."""
+    """min_by: the first argument where the second is least."""
 
     order: ClassVar[str] = "min"
 
@@ -117,14 +119,14 @@ class MinBy(Min):
 
 @dataclass(frozen=True, slots=True)
 class MaxBy(MinBy):
-    """The first argument where the second is greatest."""
+    """max_by: the first argument where the second is greatest."""
 
     order: ClassVar[str] = "max"
     monoid: ClassVar[Elementwise] = MAXIMUM
 
 
 def _sortable(column: pa.Array) -> Array:
-    """An array that numpy sorts as Spark orders the column; numpy puts NaN last, as Spark does."""
+    """Convert a column to what numpy sorts as Spark does; both put NaN last."""
     kind = column.type
     if pa.types.is_date(kind):
         column = column.cast(pa.int32())

@@ -1,6 +1,6 @@
-"""Variances, covariances, correlation and regression: central moments, merged pairwise.
+"""Variances, standard deviations, covariances and correlation, from merged central moments.
 
-A state is (count, mean, sum of squared deviations, ...); two merge without cancellation by the
+A state is (count, mean, sum of squared deviations, ...). States merge without cancellation by the
 formulas of Chan, Golub and LeVeque, which Spark uses too.
 """
 
@@ -22,7 +22,7 @@ _Formula = Callable[..., Array]
 
 @dataclass(frozen=True, slots=True)
 class _Moments(Monoid):
-    """(n, mean, squares) of one variable."""
+    """States of one variable: count, mean, sum of squared deviations from the mean."""
 
     def load(self, columns: list[pa.Array]) -> State:
         count, mean, variance = (to_numpy(c, 0)[0].astype(np.float64) for c in columns)
@@ -38,22 +38,27 @@ class _Moments(Monoid):
         return State(tuple(np.zeros(count) for _ in range(3)))
 
     def merge(self, left: State, right: State) -> State:
-        (n, mean, squares), (m, other, more) = left.arrays, right.arrays
+        n, mean, squares = left.arrays
+        m, other_mean, other_squares = right.arrays
         share, weight = _weights(n, m)
         with np.errstate(all="ignore"):  # Infinities minus infinities are NaN, as in Spark.
-            delta = np.where((n > 0) & (m > 0), other - mean, 0.0)
+            delta = np.where((n > 0) & (m > 0), other_mean - mean, 0.0)
             return State(
                 (
                     n + m,
-                    np.where(n == 0, other, mean + delta * share),
-                    squares + more + delta * delta * weight,
+                    np.where(n == 0, other_mean, mean + delta * share),
+                    squares + other_squares + delta * delta * weight,
                 )
             )
 
 
 @dataclass(frozen=True, slots=True)
 class _Comoments(Monoid):
-    """(n, mean x, mean y, squares x, squares y, products) of pairs without NULL."""
+    """States of two variables x and y, over pairs without NULL.
+
+    They are: count, mean of x, mean of y, sums of squared deviations of x and of y, sum of the
+    products of deviations.
+    """
 
     def load(self, columns: list[pa.Array]) -> State:
         return State(tuple(to_numpy(c, 0)[0].astype(np.float64) for c in columns))
@@ -89,7 +94,7 @@ COMOMENTS = _Comoments()
 
 @dataclass(frozen=True, slots=True)
 class Moment(Aggregate):
-    """Variances and standard deviations.
+    """var_pop, var_samp, stddev_pop, stddev_samp and their other names.
 
     >>> from gingham.aggregates.base import Call
     >>> spread = Moment(Call("var_samp", ("x",), ("double",), pa.float64()))
@@ -108,8 +113,6 @@ class Moment(Aggregate):
         "std": lambda n, s: np.sqrt(s / (n - 1)),
     }
 
-    linear: ClassVar[bool] = True
-
     @property
     def partials(self) -> tuple[Partial, ...]:
         x = _double(self.call.arguments[0], self.call.types[0])
@@ -125,16 +128,14 @@ class Moment(Aggregate):
 
 @dataclass(frozen=True, slots=True)
 class Comoment(Aggregate):
-    """Covariances, correlation and simple regression of y = f(x)."""
+    """covar_pop, covar_samp and corr."""
 
-    # Of the count, the squares of the first and of the second argument, and their products.
+    # Of the count, the squared deviations of both arguments, and the products of deviations.
     FUNCTIONS: ClassVar[dict[str, _Formula]] = {
         "covar_pop": lambda n, _aa, _bb, ab: ab / n,
         "covar_samp": lambda n, _aa, _bb, ab: ab / (n - 1),
         "corr": lambda _n, aa, bb, ab: ab / (np.sqrt(aa) * np.sqrt(bb)),
     }
-
-    linear: ClassVar[bool] = True
 
     @property
     def partials(self) -> tuple[Partial, ...]:
@@ -163,7 +164,7 @@ class Comoment(Aggregate):
 
 
 def _stored(arrays: tuple[Array, ...], types: list[pa.DataType]) -> list[pa.Array]:
-    """The count, and NULL beside it where it is zero."""
+    """Write a state as columns; where the count is zero, all others are NULL."""
     count, *rest = arrays
     return [
         pa.array(count).cast(types[0]),
@@ -172,10 +173,11 @@ def _stored(arrays: tuple[Array, ...], types: list[pa.DataType]) -> list[pa.Arra
 
 
 def _double(argument: str, kind: str) -> str:
-    # As Spark does for all of these; the mean of decimals would be a decimal.
+    # Spark computes all of these in doubles; the mean of decimals would be a decimal.
     return argument if kind == "double" else f"CAST({argument} AS DOUBLE)"
 
 
 def _weights(n: Array, m: Array) -> tuple[Array, Array]:
+    """The right side's share of n + m values, and the weight of a squared distance of means."""
     total = np.where(n + m > 0, n + m, 1.0)
     return m / total, n * m / total

@@ -1,8 +1,8 @@
-"""States of partial aggregates, as columns, and how they merge.
+"""How partial aggregates merge: many at once, as columns of numpy arrays.
 
 A `State` holds many partial aggregates at once, one per position. A `Monoid` merges two states
-position by position; merging whole ranges of positions follows from that, so an aggregate that
-can only merge needs nothing more.
+position by position; merging whole ranges of positions follows from that, so a monoid that has
+`load`, `store`, `empty` and `merge` is complete.
 """
 
 from __future__ import annotations
@@ -17,17 +17,21 @@ import pyarrow as pa
 from gingham.core.arrays import Array, Bools, Ints
 from gingham.core.decimals import shifted
 
-# What may be done with states beyond merging each once: subtract and scale, or merge again.
+# Beyond merging each state once: linear ones may be subtracted and scaled, idempotent ones merged
+# twice, general ones neither.
 Capability = Literal["linear", "idempotent", "general"]
 _IDEMPOTENT = (np.minimum, np.maximum, np.bitwise_and, np.bitwise_or)
 
-# Up to this many merges per position, ranges are merged one by one; beyond, from a tree of blocks.
+# Up to this many merges per position, ranges are merged one by one; beyond, from blocks.
 _DIRECT = 8
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """Partial aggregates by position; `values` is what codes in `arrays` point into, if any do."""
+    """Partial aggregates by position.
+
+    Where `arrays` holds codes rather than values, the codes point into `values`.
+    """
 
     arrays: tuple[Array, ...]
     values: pa.Array | None = None
@@ -36,64 +40,69 @@ class State:
         return len(self.arrays[0])
 
     def take(self, index: Array | slice) -> State:
+        """Select some positions."""
         return State(tuple(array[index] for array in self.arrays), self.values)
 
 
 class Monoid(ABC):
-    """How partial aggregates of one kind are read from Spark and merged."""
+    """The operations of one kind of partial aggregate: read, merge, write."""
 
     @property
     def capability(self) -> Capability:
-        """What these states, as they are kept, stand without any loss."""
+        """Which operations are lossless on stored states: subtract, merge twice, or neither.
+
+        The optimizer trusts this: claim no more than is true.
+        """
         return "general"
 
     @abstractmethod
     def load(self, columns: list[pa.Array]) -> State:
-        """Read the partials that Spark computed."""
+        """Read the columns of a partial, as Spark computed them."""
 
     @abstractmethod
     def empty(self, count: int) -> State:
-        """Partials of no rows at all."""
+        """Make the state of no rows, at each of `count` positions."""
 
     @abstractmethod
     def merge(self, left: State, right: State) -> State:
-        """Merge position by position; associative and commutative."""
+        """Merge two states position by position; merging is associative and commutative."""
 
     @abstractmethod
     def store(self, state: State, types: list[pa.DataType]) -> list[pa.Array]:
-        """Columns of these types that `load` reads as the same state."""
+        """Write a state as columns of these types, such that `load` reads the same state."""
 
     def condense(self, columns: list[pa.Array], starts: Ints) -> list[pa.Array]:
-        """Merge consecutive runs of what Spark computed, each up to the start of the next."""
+        """Merge runs of consecutive rows of columns; each run ends where the next one starts."""
         merged = self.runs(self.load(columns), starts)
         return self.store(merged, [column.type for column in columns])
 
     def ranges(self, state: State, low: Ints, high: Ints) -> State:
-        """Merge the positions low[i] <= p < high[i], for every i; no range is empty.
+        """Merge ranges of positions, low[i] <= position < high[i]; no range may be empty.
 
         Blocks of 1, 2, 4, ... positions are merged once and every range is covered by disjoint
         blocks, so that n positions and m ranges cost n + m log n merges.
         """
-        answer = state.take(low)
+        merged = state.take(low)
         low, high = low + 1, high.copy()
         blocks = state
         while (low < high).any():
             odd = np.flatnonzero((low & 1 == 1) & (low < high))
-            answer = self._merge_at(answer, odd, blocks.take(low[odd]))
+            merged = self._merge_at(merged, odd, blocks.take(low[odd]))
             low[odd] += 1
             odd = np.flatnonzero((high & 1 == 1) & (low < high))
             high[odd] -= 1
-            answer = self._merge_at(answer, odd, blocks.take(high[odd]))
+            merged = self._merge_at(merged, odd, blocks.take(high[odd]))
             low, high = low >> 1, high >> 1
             even = len(blocks) & ~1
             blocks = self.merge(blocks.take(slice(0, even, 2)), blocks.take(slice(1, even, 2)))
-        return answer
+        return merged
 
     def runs(self, state: State, starts: Ints) -> State:
-        """Merge consecutive runs of positions, each up to the start of the next."""
+        """Merge runs of consecutive positions; each run ends where the next one starts."""
         return self.ranges(state, starts, np.append(starts[1:], len(state)).astype(np.int64))
 
     def _merge_at(self, state: State, index: Ints, other: State) -> State:
+        """Merge another state into some positions, in place."""
         if len(index) == 0:
             return state
         merged = self.merge(state.take(index), other)
@@ -104,15 +113,18 @@ class Monoid(ABC):
 
 @dataclass(frozen=True, slots=True)
 class Elementwise(Monoid):
-    """Merging by a numpy ufunc, NULL aside: a partial is NULL where no value was seen."""
+    """Merging by a numpy ufunc, such as np.add with the identity 0.
+
+    A state has the values and whether any value was seen; a partial is NULL where none was.
+    """
 
     ufunc: np.ufunc
     identity: Any
 
     @property
     def capability(self) -> Capability:
-        # A small sum of doubles would drown in the rounding of the large ones it is taken out of,
-        # and what is taken out of infinity is nothing.
+        # Sums of doubles are not linear: subtracting a large sum leaves its rounding errors, which
+        # may exceed a small difference, and infinity minus infinity is NaN.
         if self.ufunc is np.add and isinstance(self.identity, int):
             return "linear"
         return "idempotent" if self.ufunc in _IDEMPOTENT else "general"
@@ -126,7 +138,7 @@ class Elementwise(Monoid):
 
     def store(self, state: State, types: list[pa.DataType]) -> list[pa.Array]:
         values, seen = state.arrays
-        return [stored(values, seen, types[0])]
+        return [from_numpy(values, seen, types[0])]
 
     def merge(self, left: State, right: State) -> State:
         with np.errstate(all="ignore"):
@@ -145,13 +157,12 @@ class Elementwise(Monoid):
         values = np.concatenate([values, end])
         with np.errstate(all="ignore"):
             merged = self.ufunc.reduceat(values, bounds)[::2]
-        all_seen = bool(seen.all())
-        kept = (
+        merged_seen = (
             np.ones(len(low), dtype=bool)
-            if all_seen
+            if bool(seen.all())
             else np.logical_or.reduceat(np.append(seen, False), bounds)[::2]
         )
-        return State((merged, kept), state.values)
+        return State((merged, merged_seen), state.values)
 
     def runs(self, state: State, starts: Ints) -> State:
         values, seen = state.arrays
@@ -161,7 +172,7 @@ class Elementwise(Monoid):
 
 
 def to_numpy(column: pa.Array, identity: Any) -> tuple[Array, Bools]:
-    """Values with the identity in place of NULL, and where there was a value."""
+    """Convert a column to its values, the identity in place of NULL, and where it is not NULL."""
     column = flat(column)
     seen = np.asarray(column.is_valid().to_numpy(zero_copy_only=False), dtype=bool)
     if pa.types.is_decimal(column.type):
@@ -172,8 +183,8 @@ def to_numpy(column: pa.Array, identity: Any) -> tuple[Array, Bools]:
     return values.copy() if not values.flags.writeable else values, seen
 
 
-def stored(values: Array, seen: Bools, kind: pa.DataType) -> pa.Array:
-    """The inverse of `to_numpy`."""
+def from_numpy(values: Array, seen: Bools, kind: pa.DataType) -> pa.Array:
+    """Convert values, and where they are not NULL, to a column: the inverse of `to_numpy`."""
     if pa.types.is_decimal(kind):
         scaled = [shifted(int(v), -kind.scale) for v in values]
         return pa.array(scaled, type=kind, mask=~seen)
@@ -181,12 +192,12 @@ def stored(values: Array, seen: Bools, kind: pa.DataType) -> pa.Array:
 
 
 def flat(column: pa.Array | pa.ChunkedArray) -> pa.Array:
-    """One chunk."""
+    """Combine the chunks of a column into one array."""
     return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
 
 
 def unscaled(column: pa.Array) -> Array:
-    """Decimals as Python integers without their scale, NULL as zero: exact at any size."""
+    """Convert decimals to Python integers without their scale, exact at any size; NULL is zero."""
     words = np.frombuffer(cast("pa.Buffer", column.buffers()[1]), dtype="<u8")
     words = words.reshape(-1, 2)[column.offset : column.offset + len(column)]
     high = words[:, 1].view("<i8").astype(object)

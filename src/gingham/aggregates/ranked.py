@@ -1,7 +1,7 @@
-"""max_by and min_by with a limit: the values that come first, k of them.
+"""The aggregates min_by and max_by with a limit: a list of the first k values of an order.
 
-`max_by(x, x, 3)` are the three largest x. A value that is seen twice takes two places, so these can
-only be merged.
+`max_by(x, x, 3)` is the three largest x. A row that is merged twice would be listed twice, so the
+capability of these partials is general.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from gingham.core.errors import QueryError
 
 
 @dataclass(frozen=True, slots=True)
-class _First(Monoid):
-    """Lists of orders and values, in order, no longer than `limit`."""
+class _FirstFew(Monoid):
+    """States of sorted lists, no longer than `limit`, of structs with `by` and `value`."""
 
     limit: int
     descending: bool
 
     def load(self, columns: list[pa.Array]) -> State:
-        return State((_objects([found or [] for found in flat(columns[0]).to_pylist()]),))
+        return State((_objects([listed or [] for listed in flat(columns[0]).to_pylist()]),))
 
     def store(self, state: State, types: list[pa.DataType]) -> list[pa.Array]:
         return [pa.array(list(state.arrays[0]), types[0])]
@@ -39,14 +39,14 @@ class _First(Monoid):
         pairs = zip(left.arrays[0], right.arrays[0], strict=True)
         return State((_objects([self._first([*a, *b]) for a, b in pairs]),))
 
-    def _first(self, found: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        ordered = sorted(found, key=lambda one: _sortable(one["by"]), reverse=self.descending)
+    def _first(self, pairs: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        ordered = sorted(pairs, key=lambda pair: _sortable(pair["by"]), reverse=self.descending)
         return ordered[: self.limit]
 
 
 @dataclass(frozen=True, slots=True)
 class FirstBy(Aggregate):
-    """The first argument where the second is least, for so many rows as the third says.
+    """min_by with a limit: the first arguments of the rows whose second arguments are least.
 
     >>> from gingham.aggregates.base import Call
     >>> call = Call("min_by", ("x", "y", "2"), ("string", "int", "int"), pa.list_(pa.string()))
@@ -66,16 +66,16 @@ class FirstBy(Aggregate):
                 f"a literal, for example {self.call.function}(x, y, 3)",
             )
         pairs = f"{self.call.function}(named_struct('by', {by}, 'value', {value}), {by}, {limit})"
-        return (Partial((pairs,), _First(int(limit), self.descending)),)
+        return (Partial((pairs,), _FirstFew(int(limit), self.descending)),)
 
     def finalize(self, states: tuple[State, ...]) -> pa.Array:
-        found = [[one["value"] for one in first] or None for first in states[0].arrays[0]]
-        return pa.array(found, self.call.result)
+        lists = [[pair["value"] for pair in first] or None for first in states[0].arrays[0]]
+        return pa.array(lists, self.call.result)
 
 
 @dataclass(frozen=True, slots=True)
 class LastBy(FirstBy):
-    """The same where it is greatest."""
+    """max_by with a limit: the first arguments of the rows whose second arguments are greatest."""
 
     descending: ClassVar[bool] = True
 
@@ -89,5 +89,5 @@ def _objects(values: list[Any]) -> Array:
 def _sortable(value: Any) -> Any:
     # NaN comes after all numbers.
     if isinstance(value, float):
-        return (True, 0.0) if math.isnan(value) else (False, value)
+        return (1, 0.0) if math.isnan(value) else (0, value)
     return value

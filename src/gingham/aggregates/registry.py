@@ -1,4 +1,4 @@
-"""Which family serves which function."""
+"""The one registry: which class computes which SQL function, and why others are refused."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ _FAMILIES: dict[str, type[Aggregate]] = {
     "bitmap_and_agg": BitmapAnd,
     "count_min_sketch": CountMin,
 }
-# With a third argument: so many values in place of one.
-_LIMITED: dict[str, type[Aggregate]] = {"min_by": FirstBy, "max_by": LastBy}
+# Functions that give a list of values if they have a third argument, a limit.
+_WITH_LIMIT: dict[str, type[Aggregate]] = {"min_by": FirstBy, "max_by": LastBy}
 
-# Functions whose arguments are literals from a place on: they decide what partial results are.
+# By function: the first argument that must be a literal, because it decides what partials are.
 LITERAL_FROM = {
     **dict.fromkeys(("approx_percentile", "percentile_approx", "approx_count_distinct"), 1),
     "count_min_sketch": 1,
@@ -78,17 +78,17 @@ _REFUSED: dict[str, tuple[str, str]] = {
 
 
 def supported() -> tuple[str, ...]:
-    """The functions that can be shared, by name."""
+    """The names of all functions that can be shared, sorted."""
     return tuple(sorted(_FAMILIES))
 
 
-def known(function: str) -> bool:
-    """Tell whether this is the name of an aggregate, shared or not."""
+def is_aggregate(function: str) -> bool:
+    """Tell whether a name is that of an aggregate function, one that can be shared or not."""
     return function in _FAMILIES or function in _REFUSED
 
 
 def refusal(function: str) -> QueryError | None:
-    """Why an aggregate cannot be shared; None if it can."""
+    """The error that says why an aggregate function cannot be shared; None if it can."""
     if function in _FAMILIES:
         return None
     why, instead = _REFUSED.get(
@@ -102,10 +102,10 @@ def refusal(function: str) -> QueryError | None:
 
 
 def bind(call: Call) -> Aggregate:
-    """The aggregate that computes a call."""
+    """Find the aggregate that computes a call; raise if there is none."""
     refused = refusal(call.function)
     if refused:
         raise refused
-    if len(call.arguments) == 3 and call.function in _LIMITED:
-        return _LIMITED[call.function](call)
+    if len(call.arguments) == 3 and call.function in _WITH_LIMIT:
+        return _WITH_LIMIT[call.function](call)
     return _FAMILIES[call.function](call)

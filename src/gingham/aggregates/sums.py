@@ -1,16 +1,15 @@
-"""sum and avg, exact for integers and decimals of any size."""
+"""The aggregates sum and avg, exact for integers and decimals of any size."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
 
 from gingham.aggregates.base import Aggregate, Partial
 from gingham.aggregates.counts import ADD_INTEGERS, counted
-from gingham.aggregates.monoid import Capability, Elementwise, State, stored, to_numpy
+from gingham.aggregates.monoid import Capability, Elementwise, State, from_numpy, to_numpy
 from gingham.core.arrays import Array, Bools
 from gingham.core.decimals import shifted
 from gingham.core.errors import AnswerError, QueryError
@@ -22,7 +21,7 @@ _FLOATS = ("float", "double")
 
 @dataclass(frozen=True, slots=True)
 class _AddBigints(Elementwise):
-    """A sum of bigints as two sums of halves, which do not overflow where the whole might."""
+    """States of sums of bigints: Spark sums the upper and lower 32 bits, which cannot overflow."""
 
     def load(self, columns: list[pa.Array]) -> State:
         high, seen = to_numpy(columns[0], 0)
@@ -32,19 +31,20 @@ class _AddBigints(Elementwise):
     def store(self, state: State, types: list[pa.DataType]) -> list[pa.Array]:
         values, seen = state.arrays
         halves = (values >> 32, values & 0xFFFFFFFF)
-        return [stored(h.astype(np.int64), seen, t) for h, t in zip(halves, types, strict=True)]
+        return [from_numpy(h.astype(np.int64), seen, t) for h, t in zip(halves, types, strict=True)]
 
 
-# A sum that fits into no decimal; whatever is added to it fits into none either.
+# Stands for a sum that overflows every decimal type; it does so whatever is added to it.
 _BEYOND = 10**100
 _LARGEST = 10**38
 
 
 @dataclass(frozen=True, slots=True)
 class _AddLongDecimals(Elementwise):
-    """A sum that may not fit into a decimal: then it is NULL, though there were values.
+    """States of sums of long decimals, which may overflow every decimal type.
 
-    It stays beyond all decimals whatever is added, and nothing can be subtracted from it.
+    Spark then gives NULL although there were values. Such a sum stays an overflow whatever is
+    added, and nothing can be subtracted from it: its capability is general.
     """
 
     @property
@@ -61,26 +61,24 @@ class _AddLongDecimals(Elementwise):
         values, seen = state.arrays
         fits = np.array([abs(v) < _LARGEST for v in values], dtype=bool)
         shown = np.where(fits, values, 0)
-        return [stored(shown, seen & fits, types[0]), pa.array(seen).cast(types[1])]
+        return [from_numpy(shown, seen & fits, types[0]), pa.array(seen).cast(types[1])]
 
 
 ADD_BIGINTS = _AddBigints(np.add, 0)
 ADD_DECIMALS = Elementwise(np.add, 0)
 ADD_LONG_DECIMALS = _AddLongDecimals(np.add, 0)
-# A sum has ten digits more than what is added, and no more than 38.
+# Spark's sum has ten digits more than what is added, at most 38: up to 28 it cannot overflow.
 _LONG_DECIMAL = 28
 
 
 @dataclass(frozen=True, slots=True)
 class Sum(Aggregate):
-    """The sum of a number.
+    """sum: of integers, decimals or floats.
 
     >>> from gingham.aggregates.base import Call
     >>> Sum(Call("sum", ("price",), ("double",), pa.float64())).partials[0].columns
     ('sum(price)',)
     """
-
-    linear: ClassVar[bool] = True
 
     @property
     def partials(self) -> tuple[Partial, ...]:
@@ -97,9 +95,7 @@ class Sum(Aggregate):
 
 @dataclass(frozen=True, slots=True)
 class Avg(Aggregate):
-    """The mean of a number: its sum, shared with `sum`, over its count."""
-
-    linear: ClassVar[bool] = True
+    """avg: the sum over the count, with partials that `sum` and `count` share."""
 
     @property
     def partials(self) -> tuple[Partial, ...]:
@@ -125,7 +121,7 @@ class Avg(Aggregate):
 
 
 def summed(aggregate: Aggregate) -> Partial:
-    """The partial of a sum, by the type of its argument."""
+    """The partial of a sum, which depends on the type of the argument."""
     argument, kind = aggregate.call.arguments[0], aggregate.call.types[0]
     if kind in _FLOATS:
         return Partial((f"sum({argument})",), ADD_DOUBLES)
@@ -150,7 +146,10 @@ def summed(aggregate: Aggregate) -> Partial:
 
 
 def decimals(aggregate: Aggregate, values: Array, seen: Bools) -> pa.Array:
-    """Unscaled integers as decimals of the type that Spark gives to the aggregate."""
+    """Convert unscaled integers to decimals of the type that Spark gives to the aggregate.
+
+    What does not fit is NULL; in ANSI mode it is an error, as in Spark.
+    """
     result = aggregate.call.result
     limit = 10**result.precision
     fits = np.array([abs(v) < limit for v in values], dtype=bool)
@@ -164,7 +163,7 @@ def decimals(aggregate: Aggregate, values: Array, seen: Bools) -> pa.Array:
 
 
 def overflow(aggregate: Aggregate) -> AnswerError:
-    """What Spark would raise for the query alone."""
+    """The error of an overflow in ANSI mode, where Spark would raise for the query alone."""
     return AnswerError(
         f"{aggregate.call.sql} overflows",
         f"the result does not fit into {aggregate.call.result}, and Spark is in ANSI mode",
@@ -190,6 +189,7 @@ def _scale(kind: str) -> int:
 
 
 def _half_up(numerator: int, denominator: int) -> int:
+    """Divide integers, rounding half away from zero as Spark does for decimals."""
     quotient, rest = divmod(abs(numerator), denominator)
     quotient += 2 * rest >= denominator
     return quotient if numerator >= 0 else -quotient

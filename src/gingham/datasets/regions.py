@@ -1,10 +1,10 @@
-"""Relations that are dense in a few regions, and the join queries of TPC-H over them.
+"""Random relations that are dense in a few regions, and the join queries of TPC-H over them.
 
 The shape follows the experiments of Dobra, Garofalakis, Gehrke and Rastogi, "Multi-query
 optimization for sketch-based estimation" (Information Systems 2009, Section 6): rows fill
-rectangular regions of the attribute space, more of them in some regions than in others. Where the
-regions lie the paper does not say. Rows with equal keys are kept as one row with a count, so ten
-million of them take a fraction of a second.
+rectangular regions of the attribute space, more of them in some regions than in others. The paper
+does not say where the regions lie. Rows with equal keys are one row with a count, so ten million
+rows take a fraction of a second.
 """
 
 from collections.abc import Mapping
@@ -35,7 +35,7 @@ JOINS: Mapping[int, Join] = {
     9: ("P", "partkey", "L", "partkey"),
     10: ("L", "orderkey", "L", "orderkey"),
 }
-# Q1, Q2, ...: which of the joins each has.
+# The joins of Q1, Q2, ..., by their numbers in JOINS.
 _LISTED = (
     "1+2 4+5 3+4+5 4+5+8 4+5+8+9 2 5 9 1 6+7 5+8 10 4 3 3+4 5+8 8+9 5+9 6+8 7+8 8 6 7 2+3 2+7 1+6 "
     "3+8 1+2+3 2+3+4"
@@ -50,7 +50,10 @@ WORKLOADS = {1: _NAMES[:12], 2: _NAMES, 3: [*_NAMES[5:12], "Q28"]}
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows with equal keys as one row; `fragments` and `sums` where queries need them."""
+    """A relation in columns, rows with equal keys as one row with a count.
+
+    `fragments` has the fragment of each row, `sums` the sums of measures, where queries need them.
+    """
 
     keys: Mapping[str, Ints]
     counts: Ints
@@ -58,13 +61,17 @@ class Table:
     sums: Mapping[str, Ints] | None = None
 
     def histogram(self, attribute: str) -> Histogram:
-        """Rows by buckets of one attribute."""
+        """Count rows in buckets of one attribute."""
         return Histogram.of(self.keys[attribute], self.counts, fragments=self.fragments)
 
 
 @dataclass(frozen=True, slots=True)
 class Regions:
-    """How rows are spread; the defaults are those of the paper."""
+    """How rows spread over regions; the defaults are those of the paper.
+
+    A region has a `volume` of cells drawn from a range. Rows spread over regions by Zipf's law with
+    the exponent `inter`, and over the cells of a region with an exponent from the range `intra`.
+    """
 
     rows: int = 10_000_000
     domain: int = 1024
@@ -74,42 +81,42 @@ class Regions:
     intra: tuple[float, float] = (0.0, 0.5)
 
     def tables(self, seed: int = 0) -> dict[str, Table]:
-        """All relations of the schema.
+        """Make all relations of the schema.
 
         The n-th regions of all relations have the same centre in an attribute that they share:
         keys that are frequent in one relation are frequent where it is joined.
         """
         attributes = dict.fromkeys(name for names in SCHEMA.values() for name in names)
         centres = {
-            name: np.random.default_rng([seed, place]).integers(0, self.domain, self.regions)
-            for place, name in enumerate(attributes)
+            name: np.random.default_rng([seed, number]).integers(0, self.domain, self.regions)
+            for number, name in enumerate(attributes)
         }
         return {
             relation: self.table(
                 {name: centres[name] for name in names},
-                np.random.default_rng([seed, len(attributes) + place]),
+                np.random.default_rng([seed, len(attributes) + number]),
             )
-            for place, (relation, names) in enumerate(SCHEMA.items())
+            for number, (relation, names) in enumerate(SCHEMA.items())
         }
 
     def table(self, centres: Mapping[str, Ints], random: np.random.Generator) -> Table:
-        """Fill regions of one relation: Zipf's law says how many rows each region and cell has."""
+        """Make one relation: Zipf's law says how many rows each region and cell has."""
         cells, counts = list[Ints](), list[Ints]()
         middles = np.stack(list(centres.values()), axis=1)
         shares = random.multinomial(self.rows, self._zipf(self.regions, self.inter))
         for middle, rows in zip(middles, shares, strict=True):
-            found = self._cells(middle, random.uniform(*self.volume))
+            region = self._cells(middle, random.uniform(*self.volume))
             skew = random.uniform(*self.intra)
-            cells.append(random.permutation(found))
-            counts.append(random.multinomial(rows, self._zipf(len(found), skew)))
-        # Regions may overlap: what lies in both is added up.
-        keys, place = np.unique(np.concatenate(cells), axis=0, return_inverse=True)
-        total = np.bincount(place, weights=np.concatenate(counts)).astype(np.int64)
+            cells.append(random.permutation(region))
+            counts.append(random.multinomial(rows, self._zipf(len(region), skew)))
+        # Regions may overlap: the rows of a cell in both are added up.
+        keys, cell = np.unique(np.concatenate(cells), axis=0, return_inverse=True)
+        total = np.bincount(cell, weights=np.concatenate(counts)).astype(np.int64)
         columns = dict(zip(centres, keys[total > 0].T.copy(), strict=True))
         return Table(columns, total[total > 0])
 
     def _cells(self, middle: Ints, volume: float) -> Ints:
-        """All cells of a cube of about this volume around a cell, within the domain."""
+        """List the cells of a cube of about this volume around a cell, within the domain."""
         side = min(round(volume ** (1 / len(middle))), self.domain)
         corner = np.clip(middle - side // 2, 0, self.domain - side)
         offsets = np.unravel_index(np.arange(side ** len(middle)), (side,) * len(middle))
@@ -117,10 +124,11 @@ class Regions:
 
     @staticmethod
     def _zipf(size: int, skew: float) -> Floats:
+        """Probabilities by Zipf's law."""
         weights = np.arange(1, size + 1) ** -skew
         return weights / weights.sum()
 
 
 def workload(number: int) -> dict[str, list[Join]]:
-    """The queries of workload 1, 2 or 3, each as its equi-joins."""
+    """The join queries of workload 1, 2 or 3 of the paper, each as its equi-joins by name."""
     return {name: [JOINS[join] for join in QUERIES[name]] for name in WORKLOADS[number]}

@@ -1,11 +1,11 @@
-"""An hour on the stock market: seeded trades, two small tables, and many queries over them.
+"""Random trades of an hour on the stock market, two small tables, and many queries over them.
 
 The shape follows the performance study of Krishnamurthy, Wu and Franklin, "On-the-Fly
 Sharing for Streamed Aggregation" (SIGMOD 2006): a few volumes make up most trades,
-some symbols trade far more than others, and every query sums price * vol over a
-window of its own, a predicate of its own, or both.
+some symbols trade far more than others, and queries sum price * vol over different
+windows, under different predicates, or both.
 
-Rows are hashes of their numbers, computed in the JVM: equal seeds give equal data on
+Rows are hashes of their row numbers, computed in the JVM: equal seeds give equal data on
 any number of partitions, and no row passes through Python.
 """
 
@@ -35,7 +35,7 @@ def trades(
     rate: float = 328.0,
     symbols: int = 6000,
 ) -> DataFrame:
-    """Trades (ts, symbol, price, vol), `rate` of them a second from `start` (UTC) on."""
+    """Make trades (ts, symbol, price, vol), `rate` of them a second from `start` (UTC) on."""
     return trades_of(spark.range(rows), seed, start=start, rate=rate, symbols=symbols)
 
 
@@ -47,7 +47,7 @@ def trades_of(
     rate: float = 328.0,
     symbols: int = 6000,
 ) -> DataFrame:
-    """The trades with the numbers in a column `id`, which may be a stream."""
+    """Make the trades of the row numbers in the column `id` of a DataFrame, which may stream."""
     begin = datetime.fromisoformat(start).replace(tzinfo=UTC).timestamp()
     u = [_uniform("id", seed, draw) for draw in range(6)]
     # A quarter of a second of jitter: neighbours swap places, minutes do not.
@@ -69,14 +69,14 @@ def trades_of(
 
 
 def close(spark: SparkSession, seed: int = 0, symbols: int = 6000) -> DataFrame:
-    """Yesterday's closing price (symbol, cp) of every symbol."""
+    """Make a table of yesterday's closing price (symbol, cp) of every symbol."""
     return _ranks(spark, symbols).select(
         _symbol(sf.col("rank")).alias("symbol"), _closing_price(seed).alias("cp")
     )
 
 
 def listing(spark: SparkSession, seed: int = 0, symbols: int = 6000) -> DataFrame:
-    """Which index lists a symbol (symbol, r3000, r2000, r1000).
+    """Make a table of the indexes that list a symbol (symbol, r3000, r2000, r1000).
 
     The largest sixth of all symbols is R1000, the next third R2000, both together
     R3000. Large companies trade much, with exceptions.
@@ -99,7 +99,10 @@ def listing(spark: SparkSession, seed: int = 0, symbols: int = 6000) -> DataFram
 
 @dataclass(frozen=True, slots=True)
 class TradeQuery:
-    """One query of a workload: a window in seconds and up to two conjuncts in SQL."""
+    """One query of a workload: a window in seconds, and up to two conditions in SQL.
+
+    `member` is about the listing of a symbol, `value` compares a quantity with a constant.
+    """
 
     name: str
     range_s: int
@@ -114,12 +117,12 @@ class TradeQuery:
 
     @property
     def predicate(self) -> str | None:
-        """The whole condition, or None where every row counts."""
+        """Both conditions in one, or None where every row counts."""
         return " AND ".join(filter(None, (self.member, self.value))) or None
 
     @property
     def sql(self) -> str:
-        """The query as Gingham reads it."""
+        """The query in the SQL that Gingham reads."""
         where = f" WHERE {self.predicate}" if self.predicate else ""
         return (
             "SELECT sum(price * vol) AS value FROM trades "
@@ -129,12 +132,12 @@ class TradeQuery:
 
 
 def queries(kind: str, n: int, seed: int = 0) -> list[tuple[str, str]]:
-    """Names and SQL of the n queries of a workload."""
+    """Make a workload of n queries: their names and SQL. See `trade_queries`."""
     return [(query.name, query.sql) for query in trade_queries(kind, n, seed)]
 
 
 def trade_queries(kind: str, n: int, seed: int = 0) -> tuple[TradeQuery, ...]:
-    """The n queries of a workload, by what differs between them.
+    """Make a workload of n queries; its kind says what differs between them.
 
     - A: the window, and there is no predicate;
     - B: the predicate, over ten minutes tumbling;
@@ -158,10 +161,10 @@ def trade_queries(kind: str, n: int, seed: int = 0) -> tuple[TradeQuery, ...]:
     elif kind == "B":
         parts = [((600, 600), next(predicates)) for _ in range(n)]
     elif kind == "C":
-        some = [next(windows) for _ in range(side)]
+        crossed = [next(windows) for _ in range(side)]
         # Along diagonals: every k-th query is a fair sample of windows and of predicates.
         parts = [
-            (some[(row + column) % side], predicate)
+            (crossed[(row + column) % side], predicate)
             for row, predicate in enumerate(islice(predicates, side))
             for column in range(side)
         ]
@@ -175,7 +178,7 @@ def trade_queries(kind: str, n: int, seed: int = 0) -> tuple[TradeQuery, ...]:
 
 
 def _windows(seed: int) -> Iterator[tuple[int, int]]:
-    """Ever new windows: 600 to 900 seconds that slide by 300 to 600."""
+    """Draw different windows without end: 600 to 900 seconds that slide by 300 to 600."""
     rng = random.Random(f"windows {seed}")
     seen: set[tuple[int, int]] = set()
     while True:
@@ -186,7 +189,7 @@ def _windows(seed: int) -> Iterator[tuple[int, int]]:
 
 
 def _predicates(seed: int) -> Iterator[tuple[str, str]]:
-    """Ever new pairs of an index membership and a comparison."""
+    """Draw different pairs of an index membership and a comparison without end."""
     rng = random.Random(f"predicates {seed}")
     seen: set[tuple[str, str]] = set()
     while True:
@@ -204,7 +207,7 @@ def _predicates(seed: int) -> Iterator[tuple[str, str]]:
 
 
 def _constant(rng: random.Random, quantity: str) -> int | float:
-    """The quantity of a random trade: that spreads selectivities over all quantiles."""
+    """Draw the quantity of a random trade, which spreads selectivities over all quantiles."""
     change = abs(rng.uniform(-DRIFT, DRIFT) + (rng.random() + rng.random() - 1) * WOBBLE)
     if quantity == CHANGE:
         return max(round(change, 4), 0.0001)
@@ -216,13 +219,13 @@ def _constant(rng: random.Random, quantity: str) -> int | float:
     return round(volume * CHEAPEST * PRICES ** rng.random())
 
 
-# How prices spread: closing prices evenly over the logarithms, then a day's drift of
-# the symbol and a wobble of the single trade, both as parts of the closing price.
+# How prices spread: closing prices evenly by their logarithms, then a day's drift of
+# the symbol and a wobble of the single trade, both relative to the closing price.
 CHEAPEST, PRICES = 5.0, 40.0
 DRIFT = 0.02
 WOBBLE = 0.02
 
-# How volumes spread: fifteen values are 92% of all trades, a hundred alone is half.
+# How volumes spread: fifteen values make up 92% of all trades, a volume of 100 half of them.
 COMMON = (
     (100, 0.5),
     (200, 0.11),
@@ -240,12 +243,13 @@ COMMON = (
     (3000, 0.007),
     (5000, 0.006),
 )
-# The rest stands on at most STEPS points from 10 to 1.6 million, large ones rarely:
-# together with the common values fewer than two thousand different volumes.
+# The rest takes at most STEPS values from 10 to 1.6 million, large ones rarely: together
+# with the common values fewer than two thousand different volumes.
 SMALLEST, VOLUMES, STEPS = 10, 160_000.0, 1800
 
 
 def _volume(u: Column, v: Column) -> Column:
+    """The volume of a trade, from two uniform numbers."""
     step = sf.floor((1 - sf.pow(1 - v, sf.lit(1 / 3))) * STEPS)
     rare = sf.floor(SMALLEST * sf.pow(sf.lit(VOLUMES), step / STEPS)).cast("int")
     volume, upto = sf.when(sf.lit(False), 0), 0.0
@@ -256,7 +260,7 @@ def _volume(u: Column, v: Column) -> Column:
 
 
 def _volume_of(u: float, v: float) -> int:
-    """What `_volume` says in Spark, said in Python."""
+    """The same as `_volume`, in Python."""
     upto = 0.0
     for common, part in COMMON:
         upto += part
@@ -279,14 +283,14 @@ def _ranks(spark: SparkSession, symbols: int) -> DataFrame:
 
 
 def _symbol(rank: Column) -> Column:
-    """Four letters; neighbouring ranks look nothing alike, no two ranks look the same."""
-    # 7919 has no factor in common with 26^4, so the product walks through all words.
+    """A symbol of four letters for each rank; neighbouring ranks have unlike symbols."""
+    # 7919 has no factor in common with 26^4, so different ranks have different symbols.
     number = rank.cast("long") * 7919
-    places = [sf.floor(number / 26**place).cast("long") % 26 for place in range(4)]
-    return sf.concat(*[sf.char(65 + place) for place in places])
+    letters = [sf.floor(number / 26**digit).cast("long") % 26 for digit in range(4)]
+    return sf.concat(*[sf.char(65 + letter) for letter in letters])
 
 
 def _uniform(column: str, seed: int, draw: int) -> Column:
-    """A number in [0, 1) that depends on the row, the seed and which draw it is."""
+    """A pseudorandom number in [0, 1) that depends on a column, the seed and the draw."""
     bits = sf.shiftrightunsigned(sf.xxhash64(column, sf.lit(seed), sf.lit(draw)), 11)
     return bits * 2.0**-53

@@ -1,7 +1,7 @@
-"""Windows as in the studies of Weave Share (CIKM 2011) and F1 (CIKM 2015), seeded.
+"""Random windows as in the studies of Weave Share (CIKM 2011) and F1 (CIKM 2015).
 
 Slides follow Zipf's law over a list of templates, the longest ones being the most popular; a range
-is its slide times an overlap factor between one and the largest.
+is its slide times a random overlap factor from one up to a largest one.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-# The studies do not say which slides; these are the ones that people ask for: parts of an hour.
+# The studies do not list their slides; these are the usual ones, all divisors of an hour.
 TEMPLATES = tuple(d for d in range(1, 3601) if 3600 % d == 0)
 
 
@@ -24,7 +24,7 @@ def zipf_windows(
     fragments: bool = True,
     seed: int = 0,
 ) -> list[tuple[int, int]]:
-    """Pairs (range, slide); without fragments every range is a multiple of its slide.
+    """Draw n pairs (range, slide); without `fragments` every range is a multiple of its slide.
 
     >>> zipf_windows(3, range(1, 101), skew=0.5, overlap=10, seed=1)
     [(677, 71), (38, 10), (467, 97)]
@@ -41,7 +41,7 @@ def zipf_windows(
 
 
 def primes_up_to(longest: int) -> list[int]:
-    """Slides that have nothing in common.
+    """List primes: slides that have no factor in common.
 
     >>> primes_up_to(20)
     [2, 3, 5, 7, 11, 13, 17, 19]
@@ -54,7 +54,7 @@ def primes_up_to(longest: int) -> list[int]:
 
 
 def stock_windows(n: int, seed: int = 0) -> list[tuple[int, int]]:
-    """Ranges of 600 to 900 seconds, slides of 300 to 600, as in the stock market study of 2006.
+    """Draw n pairs (range, slide) of 600 to 900 and 300 to 600 seconds, as in the study of 2006.
 
     >>> stock_windows(2)
     [(797, 515), (620, 432)]

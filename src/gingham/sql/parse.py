@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from gingham.aggregates.registry import known, refusal
+from gingham.aggregates.registry import is_aggregate, refusal
 from gingham.core import names
 from gingham.core.errors import QueryError
 from gingham.logical.catalog import Catalog
@@ -268,7 +268,7 @@ def _is_aggregate(node: exp.Expr) -> bool:
         function = canonical_sql(node).partition("(")[0].lower()
     elif isinstance(node, exp.Anonymous):
         function = node.name.lower()
-        if not known(function):
+        if not is_aggregate(function):
             return False
     elif isinstance(node, exp.Any):
         function = "any"

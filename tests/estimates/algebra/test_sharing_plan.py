@@ -162,3 +162,13 @@ def test_a_selection_of_nothing_reads_its_relation_no_times():
         selections={"r": frozenset(), "z": frozenset()},
     )
     assert plan_sharing([nothing], budget=9, share="fragments", fragments={"r": 2}).vertices
+
+
+def test_the_fingerprint_of_a_plan_is_what_checkpoints_of_earlier_versions_hold():
+    joins = [("r", "a", "s", "b")]
+    queries = [
+        JoinQuery(joins, "all", measures={"s": "x"}),
+        JoinQuery(joins, "some", selections={"r": frozenset({1})}),
+    ]
+    plan = plan_sharing(queries, budget=100, fragments={"r": 2}, seed=3)
+    assert plan.fingerprint == "a0fcdbe91297c7ed"

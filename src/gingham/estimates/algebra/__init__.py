@@ -1,4 +1,13 @@
-"""Sketches of joins: COUNT and SUM over many relations in a fixed amount of memory.
+"""The mathematics of estimated joins: AMS sketches that queries share within a budget of words.
+
+    join_query      queries, and the tree of equalities in which equal queries are written alike
+    coalesce        which queries share sketches, as the joint graph of all join trees
+    sketch_basis    fewer sketches where queries select different rows
+    allocation      how many words each sketch gets
+    sharing_plan    all of these decisions in one plan; adopt adds a query to a plan
+    weights         how hard each query is to estimate
+    join_keys, signs, counters, relation_rows    rows to counters
+    sketches, median_of_means                    counters to estimates
 
 Alon, Matias, Szegedy (1996) for the sketches; Dobra, Garofalakis, Gehrke, Rastogi, "Multi-query
 optimization for sketch-based estimation" (2009) for sharing them; selections by fragments are

@@ -1,4 +1,4 @@
-"""One more query over sketches that are kept already."""
+"""Add a query to a plan whose sketches are in use and cannot change any more."""
 
 from __future__ import annotations
 
@@ -11,25 +11,24 @@ from gingham.estimates.algebra.join_query import JoinQuery, JoinTree, Occurrence
 from gingham.estimates.algebra.sharing_plan import SharingPlan
 from gingham.estimates.algebra.vertex import Factor
 
-# Ways to choose sketches that are looked at.
+# How many combinations of sketches are tried at most.
 TRIED = 10_000
 
 
-def adopt(
-    plan: SharingPlan, queries: Sequence[JoinQuery], newcomer: JoinQuery
-) -> SharingPlan | None:
-    """The same sketches and one more query that reads them; None if they do not serve it.
+def adopt(plan: SharingPlan, queries: Sequence[JoinQuery], query: JoinQuery) -> SharingPlan | None:
+    """Add a query to a plan, to be estimated from sketches that the plan has; None if it cannot be.
 
-    They do if for each of its relations a query of the plan reads the same rows by the same
-    attributes, and the signs fit: joined attributes have the same, all others have different ones.
+    It can be if for each of its relations one of the plan's `queries` reads the same rows by the
+    same attributes, and if signs fit: joined attributes have the same xi family, all others
+    different ones.
     """
-    *known, tree = join_trees([*queries, newcomer])
-    of: dict[Occurrence, dict[Factor, None]] = defaultdict(dict)
-    for its in known:
-        for occurrence, factor in zip(its.occurrences, plan.factors[its.name], strict=True):
-            of[occurrence][factor] = None
+    *planned, tree = join_trees([*queries, query])
+    available: dict[Occurrence, dict[Factor, None]] = defaultdict(dict)
+    for other in planned:
+        for occurrence, factor in zip(other.occurrences, plan.factors[other.name], strict=True):
+            available[occurrence][factor] = None
     chosen = max(
-        _fitting(plan, tree, [list(of[occurrence]) for occurrence in tree.occurrences]),
+        _fitting(plan, tree, [list(available[occurrence]) for occurrence in tree.occurrences]),
         key=lambda factors: _copies(plan, factors),
         default=None,
     )
@@ -46,16 +45,18 @@ def adopt(
 def _fitting(
     plan: SharingPlan, tree: JoinTree, choices: Sequence[Sequence[Factor]]
 ) -> Iterator[tuple[Factor, ...]]:
+    """Try combinations of one factor for each occurrence; yield those whose signs fit."""
     for factors in islice(product(*choices), TRIED):
-        # All sketches of a factor are on the same signs; one without sketches is nothing.
+        # All sketches of a factor are on the same xi families; an empty factor estimates nothing.
         if not all(factors):
             continue
         families = [plan.vertices[factor[0][0]].families for factor in factors]
         joined = [(families[a][i], families[b][j]) for (a, i), (b, j) in tree.edges]
-        once = Counter(left for left, _ in joined)
-        if all(left == right and once[left] == 1 for left, right in joined):
+        edges = Counter(left for left, _ in joined)
+        if all(left == right and edges[left] == 1 for left, right in joined):
             yield factors
 
 
 def _copies(plan: SharingPlan, factors: Sequence[Factor]) -> int:
+    """The number of copies of an estimate: the words of its smallest sketch."""
     return min(plan.words[vertex] for factor in factors for vertex, _ in factor)

@@ -1,4 +1,4 @@
-"""How many words each vertex gets: least average or least maximum error within a budget.
+"""Divide a budget of words among sketches, for the least average or the least maximum error.
 
 A query whose scarcest sketch has m words has the squared error weight / m. Dobra, Garofalakis,
 Gehrke, Rastogi, "Multi-query optimization for sketch-based estimation" (2009), Section 4.
@@ -30,9 +30,9 @@ MOST_FLOW = 2**31 - 1
 
 @dataclass(frozen=True, slots=True)
 class Allocation(Generic[Q, V]):
-    """Words for each vertex, copies for each query, and the error to expect.
+    """Words for each vertex, copies for each query, and the expected error of the workload.
 
-    `continuous` is the optimum if words could be divided.
+    `continuous` is the optimal division if words could be fractions.
     """
 
     words: Mapping[V, int]
@@ -43,7 +43,7 @@ class Allocation(Generic[Q, V]):
 
 @dataclass(frozen=True, slots=True)
 class Component:
-    """Vertices and queries that get the same number of words in the optimum."""
+    """Vertices and queries that get equally many words in the optimal division."""
 
     vertices: tuple[int, ...]
     queries: tuple[int, ...]
@@ -51,7 +51,7 @@ class Component:
 
     @property
     def share(self) -> float:
-        """Words in proportion to other components."""
+        """The words of each vertex, in proportion to those of other components."""
         return math.sqrt(self.weight / len(self.vertices))
 
 
@@ -77,34 +77,34 @@ def allocate(
         )
     check_budget(budget, len(names))
     by_number = [[numbers[vertex] for vertex in dict.fromkeys(used)] for used in uses.values()]
-    weighed = check_weights(list(uses), weights)
+    all_weights = check_weights(list(uses), weights)
     divide = _average if metric == "average" else _maximum
-    words, continuous = divide(by_number, weighed, len(names), budget)
+    words, continuous = divide(by_number, all_weights, len(names), budget)
     copies = [min(words[v] for v in used) for used in by_number]
     return Allocation(
-        dict(zip(names, words, strict=True)),
-        dict(zip(uses, copies, strict=True)),
-        measured(metric, weighed, copies),
-        dict(zip(names, continuous, strict=True)),
+        words=dict(zip(names, words, strict=True)),
+        copies=dict(zip(uses, copies, strict=True)),
+        error=workload_error(metric, all_weights, copies),
+        continuous=dict(zip(names, continuous, strict=True)),
     )
 
 
-def measured(metric: Metric, weights: Sequence[float], copies: Sequence[float]) -> float:
-    """The error of a workload: its average, times the number of queries, or the largest."""
+def workload_error(metric: Metric, weights: Sequence[float], copies: Sequence[float]) -> float:
+    """The error of a workload: the sum of the squared errors of its queries, or the largest."""
     errors = [weight / m for weight, m in zip(weights, copies, strict=True)]
     return math.fsum(errors) if metric == "average" else max(errors)
 
 
 def least_error(metric: Metric, uses: Sequence[Collection[int]], weights: Sequence[float]) -> float:
-    """The error with one word in all, if words could be divided; with M words it is 1/M of that."""
+    """The least error with one word in all, if words could be fractions; M words have 1/M of it."""
     if metric == "average":
-        found = components(uses, weights)
-        return math.fsum(math.sqrt(c.weight * len(c.vertices)) for c in found) ** 2
+        parts = components(uses, weights)
+        return math.fsum(math.sqrt(c.weight * len(c.vertices)) for c in parts) ** 2
     return math.fsum(_heaviest(uses, weights).values())
 
 
 def check_budget(budget: int, vertices: int) -> None:
-    """A sketch has at least one word."""
+    """Refuse a budget of less than one word for each sketch."""
     if budget < vertices:
         raise GinghamError(
             f"a budget of {budget} words for {vertices} sketches",
@@ -114,7 +114,7 @@ def check_budget(budget: int, vertices: int) -> None:
 
 
 def check_weights(queries: Sequence[Q], weights: Mapping[Q, float] | None) -> list[float]:
-    """One positive number for each query; 1 if nothing is known."""
+    """Check that each query has a positive weight, and list them; all are 1 if none are given."""
     if weights is None:
         return [1.0] * len(queries)
     for query in queries:
@@ -129,21 +129,24 @@ def check_weights(queries: Sequence[Q], weights: Mapping[Q, float] | None) -> li
 
 
 def components(uses: Sequence[Collection[int]], weights: Sequence[float]) -> list[Component]:
-    """ComputeSpace: cut queries and vertices apart until all of a component are worth the same."""
-    open_ = [(tuple(range(len(uses))), frozenset(v for used in uses for v in used))]
-    found: list[Component] = []
-    while open_:
-        queries, vertices = open_.pop()
+    """Split queries and vertices until all vertices of a component deserve equally many words.
+
+    This is ComputeSpace of Dobra et al.
+    """
+    unfinished = [(tuple(range(len(uses))), frozenset(v for used in uses for v in used))]
+    finished: list[Component] = []
+    while unfinished:
+        queries, vertices = unfinished.pop()
         for part in _connected(uses, queries, vertices):
-            below, above = _cut(uses, weights, *part)
+            below, above = _split(uses, weights, *part)
             if not below[0] and not above[0]:
                 weight = math.fsum(weights[q] for q in part[0])
-                found.append(Component(tuple(sorted(part[1])), part[0], weight))
+                finished.append(Component(tuple(sorted(part[1])), part[0], weight))
                 continue
             apart_q, apart_v = {*below[0], *above[0]}, below[1] | above[1]
             rest = tuple(q for q in part[0] if q not in apart_q), part[1] - apart_v
-            open_ += [one for one in (below, above, rest) if one[0] or one[1]]
-    return found
+            unfinished += [piece for piece in (below, above, rest) if piece[0] or piece[1]]
+    return finished
 
 
 _Part = tuple[tuple[int, ...], frozenset[int]]  # queries, vertices
@@ -153,6 +156,7 @@ NOTHING: _Part = ((), frozenset())
 def _connected(
     uses: Sequence[Collection[int]], queries: tuple[int, ...], vertices: frozenset[int]
 ) -> list[_Part]:
+    """The connected parts of the graph of some queries and the vertices that they use."""
     groups = DisjointSets[tuple[str, int]]()
     for query in queries:
         for vertex in uses[query]:
@@ -167,26 +171,27 @@ def _connected(
     ]
 
 
-def _cut(
+def _split(
     uses: Sequence[Collection[int]],
     weights: Sequence[float],
     queries: tuple[int, ...],
     vertices: frozenset[int],
 ) -> tuple[_Part, _Part]:
-    """What deserves less than the average of this component, and what deserves more.
+    """Find what deserves fewer words than the average of this component, and what deserves more.
 
-    Each vertex brings what the component weighs, each query takes its weight times the number
-    of vertices. Where not everything can flow, a set of vertices is worth less than the average.
+    In a flow network each vertex supplies the weight of the component, and each query demands its
+    weight times the number of vertices. Where the flow does not saturate, vertices that are left
+    with supply deserve less than the average, and queries that are left with demand deserve more.
     """
     if len(queries) == 1 or len(vertices) == 1:
         return NOTHING, NOTHING
     ordered, n = sorted(vertices), len(vertices)
     users: dict[int, list[int]] = {vertex: [] for vertex in ordered}
-    for place, query in enumerate(queries):
+    for position, query in enumerate(queries):
         for vertex in uses[query]:
             if vertex in users:
-                users[vertex].append(place)
-    # Whole numbers, so that what is saturated is known and not guessed.
+                users[vertex].append(position)
+    # Whole numbers, so that saturation is exact.
     unit = math.fsum(weights[q] for q in queries) / (MOST_FLOW // n - len(queries))
     demands = [round(weights[q] / unit) * n for q in queries]
     supply = sum(demands) // n
@@ -194,30 +199,30 @@ def _cut(
     given = [sum(row.values()) for row in flow]
     taken = [0] * len(queries)
     for row in flow:
-        for place, amount in row.items():
-            taken[place] += amount
-    poor = _reached(
+        for position, amount in row.items():
+            taken[position] += amount
+    below = _reached(
         [v for v, amount in enumerate(given) if amount < supply],
         lambda v: users[ordered[v]],
         lambda q: [v for v, row in enumerate(flow) if row.get(q)],
     )
-    rich = _reached(
+    above = _reached(
         [q for q, amount in enumerate(taken) if amount < demands[q]],
         lambda q: [v for v, vertex in enumerate(ordered) if q in users[vertex]],
         lambda v: [q for q, amount in flow[v].items() if amount],
     )
-    return _part(queries, ordered, poor[1], poor[0]), _part(queries, ordered, *rich)
+    return _part(queries, ordered, below[1], below[0]), _part(queries, ordered, *above)
 
 
 def _flow(users: list[list[int]], supply: int, demands: list[int]) -> list[dict[int, int]]:
-    """A maximum flow: how much each vertex gives to each of its users."""
+    """Compute a maximum flow: how much each vertex gives to each query that uses it."""
     n, sink = len(users), 1 + len(users) + len(demands)
     rows = [
         [*range(1, 1 + n)],
         *([1 + n + q for q in qs] for qs in users),
         *[[sink]] * len(demands),
     ]
-    # One more than a vertex has to give: what joins it with a query is never saturated.
+    # One more than a vertex supplies, so that no edge between vertex and query is saturated.
     capacities = [*[supply] * n, *[supply + 1] * sum(map(len, users)), *demands]
     starts = np.cumsum([0, *map(len, rows), 0], dtype=np.int32)
     ends = np.array([end for row in rows for end in row], dtype=np.int32)
@@ -230,7 +235,7 @@ def _flow(users: list[list[int]], supply: int, demands: list[int]) -> list[dict[
         {
             ends[i] - 1 - n: amounts[i]
             for i in range(edges[v], edges[v + 1])
-            if ends[i] > n  # the rest is what came from the source
+            if ends[i] > n  # others lead back to the source
         }
         for v in range(1, 1 + n)
     ]
@@ -239,39 +244,46 @@ def _flow(users: list[list[int]], supply: int, demands: list[int]) -> list[dict[
 def _reached(
     start: list[int], forth: Callable[[int], list[int]], back: Callable[[int], list[int]]
 ) -> tuple[set[int], set[int]]:
-    """Everything on this side and on the other side that one gets to from the start."""
-    here, there, left = set(start), set[int](), list(start)
-    while left:
-        for other in forth(left.pop()):
-            if other not in there:
-                there.add(other)
-                new = [one for one in back(other) if one not in here]
-                here.update(new)
-                left += new
-    return here, there
+    """Walk from some nodes of a bipartite graph: the nodes reached on this and the other side."""
+    this_side, other_side, unvisited = set(start), set[int](), list(start)
+    while unvisited:
+        for other in forth(unvisited.pop()):
+            if other not in other_side:
+                other_side.add(other)
+                new = [node for node in back(other) if node not in this_side]
+                this_side.update(new)
+                unvisited += new
+    return this_side, other_side
 
 
-def _part(queries: tuple[int, ...], ordered: list[int], some: set[int], of: set[int]) -> _Part:
-    return tuple(queries[q] for q in sorted(some)), frozenset(ordered[v] for v in of)
+def _part(
+    queries: tuple[int, ...], vertices: list[int], of_queries: set[int], of_vertices: set[int]
+) -> _Part:
+    """Select queries and vertices by their positions."""
+    return (
+        tuple(queries[q] for q in sorted(of_queries)),
+        frozenset(vertices[v] for v in of_vertices),
+    )
 
 
 def _average(
     uses: list[list[int]], weights: list[float], vertices: int, budget: int
 ) -> tuple[list[int], list[float]]:
-    found = components(uses, weights)
-    fill = _filled([(c.share, len(c.vertices)) for c in found], budget)
+    """Divide words for the least sum of squared errors; also if words could be fractions."""
+    parts = components(uses, weights)
+    fill = _filled([(c.share, len(c.vertices)) for c in parts], budget)
     continuous = [0.0] * vertices
-    for component in found:
+    for component in parts:
         for vertex in component.vertices:
             continuous[vertex] = max(1.0, fill * component.share)
-    # A hair more than the continuous value: 3 computed as 2.9999999 stays 3.
+    # Rounded down after a tiny increase: 3 computed as 2.9999999 stays 3.
     words = [math.floor(m * (1 + 1e-12)) for m in continuous]
     _spend(budget - sum(words), words, uses, weights)
     return words, continuous
 
 
 def _spend(left: int, words: list[int], uses: list[list[int]], weights: list[float]) -> None:
-    """Give what rounding down left over to where a word helps most."""
+    """Give the words that rounding down left over to where one helps most; changes `words`."""
     while left > 0:
         best, chosen = 0.0, list[int]()
         for used, weight in zip(uses, weights, strict=True):
@@ -290,12 +302,13 @@ def _spend(left: int, words: list[int], uses: list[list[int]], weights: list[flo
 def _maximum(
     uses: list[list[int]], weights: list[float], vertices: int, budget: int
 ) -> tuple[list[int], list[float]]:
+    """Divide words for the least largest error; also if words could be fractions."""
     heaviest = _heaviest(uses, weights)
     need = [heaviest[vertex] for vertex in range(vertices)]
     fill = _filled([(n, 1) for n in need], budget)
     continuous = [max(1.0, fill * n) for n in need]
-    # The continuous optimum rounded down can be afforded. The best error is no larger than that
-    # one's, so no vertex gets fewer words than that takes; then the worst gets the next word.
+    # The continuous optimum rounded down fits the budget. The best error is not larger than that
+    # one's, so each vertex gets the words which that error takes; then the worst gets the next.
     reached = max(n / math.floor(m * (1 + 1e-12)) for n, m in zip(need, continuous, strict=True))
     words = [max(1, math.ceil(n / reached * (1 - 1e-12))) for n in need]
     worst = [(-n / m, vertex) for vertex, (n, m) in enumerate(zip(need, words, strict=True))]
@@ -308,19 +321,23 @@ def _maximum(
 
 
 def _heaviest(uses: Sequence[Collection[int]], weights: Sequence[float]) -> dict[int, float]:
-    found: dict[int, float] = {}
+    """The largest weight of a query that uses each vertex."""
+    heaviest: dict[int, float] = {}
     for used, weight in zip(uses, weights, strict=True):
         for vertex in used:
-            found[vertex] = max(weight, found.get(vertex, 0.0))
-    return found
+            heaviest[vertex] = max(weight, heaviest.get(vertex, 0.0))
+    return heaviest
 
 
 def _filled(shares: Sequence[tuple[float, int]], budget: int) -> float:
-    """The factor with which shares, each at least one word and taken a number of times, add up."""
+    """Find the factor with which shares add up to the budget, if each gets at least one word.
+
+    A pair is a share, and how many vertices have it.
+    """
     left, weight, factor = budget, 0.0, math.inf
     ordered = sorted(shares, reverse=True)
     left -= sum(times for _, times in ordered)
-    # From the largest share down: whoever would get less than one word gets one.
+    # From the largest share down: shares that would get less than one word get one.
     for share, times in ordered:
         if factor * share < 1:
             break

@@ -1,7 +1,8 @@
-"""Which joins share sketches: CoalesceJoinGraphs.
+"""Choose which queries share sketches (CoalesceJoinGraphs of Dobra et al.).
 
-Two vertices may become one if they sketch the same attributes of the same rows, and if no query
-then has two edges on one xi family: its estimate would no longer be right on average.
+Two vertices, each the sketch of one relation in one query, may become one if they sketch the same
+attributes of the same rows, and if no query then has two edges on one xi family: its estimate
+would be biased.
 """
 
 from __future__ import annotations
@@ -16,13 +17,13 @@ from gingham.estimates.algebra.allocation import METRICS, Metric, least_error
 from gingham.estimates.algebra.join_query import JoinTree, Occurrence
 
 # About a minute on one core. Not measured in seconds, so that the same queries always get the same
-# plan: after a restart, sketches of before are read by it.
+# plan: after a restart, the sketches of a checkpoint are read by the plan that is made anew.
 EFFORT = 12_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A vertex of the joint graph: what it sketches and the xi family of each attribute."""
+    """A vertex of the joint graph: the rows that it sketches, the xi family of each attribute."""
 
     occurrence: Occurrence
     families: tuple[int, ...]
@@ -47,26 +48,26 @@ def coalesce(
     ties: Collection[Occurrence] = (),
     effort: int = EFFORT,
 ) -> JointGraph:
-    """Coalesce the pair of vertices that lowers the error most, until none is left.
+    """Coalesce greedily the pair of vertices that lowers the error most, until none is left.
 
-    `fold` also coalesces the two sides of a self-join; they hold the same numbers. `ties` are
-    occurrences, selections left out, whose sketches are to be on the same xi families whatever
-    rows they select. Every pair that is weighed takes as much effort as there are occurrences;
-    after `effort`, pairs are coalesced as they come, and a notice says so.
+    Without `share` every query has its own vertices. `fold` also coalesces the two sides of a
+    self-join, whose sketches are equal. `ties` are occurrences, without their selections, whose
+    sketches get the same xi families whatever rows they select. Weighing a pair costs as much
+    effort as there are occurrences; after `effort`, pairs are coalesced unweighed, with a notice.
     """
     if not share:
         return _Search(trees, fold=fold).graph(())
     # Equal queries share everything, and count as one with the weight of all.
-    alike: dict[object, list[int]] = defaultdict(list)
+    equal_trees: dict[object, list[int]] = defaultdict(list)
     for number, tree in enumerate(trees):
-        alike[tree.occurrences, tree.edges].append(number)
+        equal_trees[tree.occurrences, tree.edges].append(number)
     combined = [
         (sum if metric == "average" else max)(weights[number] for number in numbers)
-        for numbers in alike.values()
+        for numbers in equal_trees.values()
     ]
-    different = [trees[numbers[0]] for numbers in alike.values()]
+    different = [trees[numbers[0]] for numbers in equal_trees.values()]
     graphs: list[JointGraph] = []
-    # Two orders, since neither is always better; that of the maximum costs next to nothing.
+    # Two greedy orders, as neither is always better; that of the maximum costs next to nothing.
     for order in dict.fromkeys((metric, METRICS[-1])):
         search = _Search(different, fold=fold)
         notices = search.run(order, combined, effort)
@@ -78,25 +79,28 @@ def coalesce(
     )
     uses = {
         number: used
-        for numbers, used in zip(alike.values(), graph.uses, strict=True)
+        for numbers, used in zip(equal_trees.values(), graph.uses, strict=True)
         for number in numbers
     }
     return replace(graph, uses=tuple(uses[number] for number in range(len(trees))))
 
 
 class _Search:
-    """Vertices that become fewer; slots and their xi families in a union-find."""
+    """The joint graph while vertices are coalesced.
+
+    A slot is one attribute of one vertex; a union-find over slots holds their xi families.
+    """
 
     def __init__(self, trees: Sequence[JoinTree], *, fold: bool) -> None:
         self.fold = fold
         self.occurrences = [occurrence for tree in trees for occurrence in tree.occurrences]
         self.alive = dict.fromkeys(range(len(self.occurrences)), True)
-        self.home = list(range(len(self.occurrences)))  # of each occurrence: its vertex
-        self.starts: list[int] = []  # of each query: its first occurrence
-        self.slots: list[tuple[int, ...]] = []  # of each vertex
-        self.parent: list[int] = []  # of each slot, up to the family it belongs to
-        self.queries: list[int] = []  # of each family, as bits: who has an edge in it
-        self.users: list[int] = []  # of each vertex, as bits
+        self.home = list(range(len(self.occurrences)))  # by occurrence: its vertex
+        self.starts: list[int] = []  # by query: its first occurrence
+        self.slots: list[tuple[int, ...]] = []  # by vertex
+        self.parent: list[int] = []  # by slot: up to the slot that stands for the xi family
+        self.queries: list[int] = []  # by family: the queries with an edge in it, as bits
+        self.users: list[int] = []  # by vertex: the queries that use it, as bits
         for number, tree in enumerate(trees):
             self.starts.append(len(self.slots))
             for occurrence in tree.occurrences:
@@ -111,37 +115,39 @@ class _Search:
                 self.parent[self.family(b)] = self.family(a)
 
     def family(self, slot: int) -> int:
+        """The slot that stands for this slot's xi family."""
         while self.parent[slot] != slot:
             self.parent[slot] = self.parent[self.parent[slot]]
             slot = self.parent[slot]
         return slot
 
     def run(self, metric: Metric, weights: Sequence[float], effort: int) -> tuple[str, ...]:
-        """Coalesce greedily.
+        """Coalesce greedily; returns notices.
 
-        What a pair is worth rarely grows while others are coalesced, so a pair is looked at again
-        only when its last known worth is the best.
+        The gain of a pair rarely grows while others are coalesced, so a pair is weighed again only
+        when its last known gain is the best.
         """
         now = least_error(metric, self.uses(), weights)
         # Error after / error before, the best first; 0 is not known yet.
-        worth = [(0.0, pair) for pair in self.pairs()]
-        while worth:
-            _, pair = heapq.heappop(worth)
+        ratios = [(0.0, pair) for pair in self.pairs()]
+        while ratios:
+            _, pair = heapq.heappop(ratios)
             one, other = sorted(self.home[vertex] for vertex in pair)
             if one == other or not (fitting := self.fitting(one, other)):
                 continue
             effort -= len(self.occurrences)
             if effort < 0:
-                return self._rest([pair, *(pair for _, pair in sorted(worth))])
+                return self._unweighed([pair, *(pair for _, pair in sorted(ratios))])
             after = least_error(metric, self.uses((one, other)), weights)
-            if worth and after / now > worth[0][0]:
-                heapq.heappush(worth, (after / now, (one, other)))
+            if ratios and after / now > ratios[0][0]:
+                heapq.heappush(ratios, (after / now, (one, other)))
                 continue
             self.merge(one, other, fitting)
             now = after
         return ()
 
-    def _rest(self, pairs: list[tuple[int, int]]) -> tuple[str, ...]:
+    def _unweighed(self, pairs: list[tuple[int, int]]) -> tuple[str, ...]:
+        """Coalesce all pairs that can be, in this order; returns a notice."""
         for pair in pairs:
             one, other = sorted(self.home[vertex] for vertex in pair)
             if one != other and (fitting := self.fitting(one, other)):
@@ -149,53 +155,55 @@ class _Search:
         return (f"sharing: too many pairs of sketches, {len(pairs)} were coalesced unweighed",)
 
     def pairs(self) -> Iterator[tuple[int, int]]:
-        alike: dict[Occurrence, list[int]] = defaultdict(list)
+        """All pairs of vertices that sketch the same attributes of the same rows."""
+        by_occurrence: dict[Occurrence, list[int]] = defaultdict(list)
         for vertex, occurrence in enumerate(self.occurrences):
-            alike[occurrence].append(vertex)
-        for vertices in alike.values():
+            by_occurrence[occurrence].append(vertex)
+        for vertices in by_occurrence.values():
             yield from combinations(vertices, 2)
 
     def uses(self, merged: tuple[int, int] = (-1, -1)) -> list[set[int]]:
-        kept, gone = merged
-        homes = [kept if home == gone else home for home in self.home]
+        """The vertices of each query, now or if a pair (remaining, removed) were merged."""
+        remaining, removed = merged
+        homes = [remaining if home == removed else home for home in self.home]
         stops = [*self.starts[1:], len(homes)]
         return [set(homes[a:b]) for a, b in zip(self.starts, stops, strict=True)]
 
     def tie(self, occurrence: Occurrence) -> None:
-        """Put all sketches of the same attributes on the same families, as far as they may."""
-        alike = [
-            v for v in self.alive if replace(self.occurrences[v], selection=None) == occurrence
-        ]
-        for other in alike[1:]:
-            if slots := self.order(alike[0], other):
-                self.unite(alike[0], slots)
+        """Give the same xi families to all sketches of the same attributes, as far as they may."""
+        tied = [v for v in self.alive if replace(self.occurrences[v], selection=None) == occurrence]
+        for other in tied[1:]:
+            if slots := self.order(tied[0], other):
+                self.unite(tied[0], slots)
 
     def fitting(self, one: int, other: int) -> tuple[int, ...] | None:
-        """As `order`, for vertices that may become one."""
+        """As `order`, or None if the vertices may not become one."""
         if not self.fold and self.users[one] & self.users[other]:
             return None
         return self.order(one, other)
 
     def order(self, one: int, other: int) -> tuple[int, ...] | None:
-        """The other's slots in the order in which they can join those of the one, if they can."""
+        """Order the slots of `other` such that they can be united pairwise with those of `one`."""
         attributes = self.occurrences[one].attributes
-        places: dict[str, list[int]] = defaultdict(list)
-        for place, attribute in enumerate(attributes):
-            places[attribute].append(place)
-        for orders in product(*(permutations(same) for same in places.values())):
-            order = [place for part in orders for place in part]
+        positions: dict[str, list[int]] = defaultdict(list)
+        for position, attribute in enumerate(attributes):
+            positions[attribute].append(position)
+        sorted_positions = [position for same in positions.values() for position in same]
+        # An attribute that is joined on twice has two slots, in either order.
+        for orders in product(*(permutations(same) for same in positions.values())):
+            order = [position for part in orders for position in part]
             slots = [0] * len(order)
-            for place, taken in zip((p for s in places.values() for p in s), order, strict=True):
-                slots[place] = self.slots[other][taken]
+            for position, taken in zip(sorted_positions, order, strict=True):
+                slots[position] = self.slots[other][taken]
             if self.well_formed(self.slots[one], slots):
                 return tuple(slots)
         return None
 
     def well_formed(self, ones: Sequence[int], others: Sequence[int]) -> bool:
-        """Whether joining slots pairwise leaves every query with one edge at most per family."""
-        joined: dict[int, set[int]] = {}
+        """Whether uniting slots pairwise leaves every query with at most one edge per xi family."""
+        united: dict[int, set[int]] = {}
         for pair in zip(ones, others, strict=True):
-            parts = [joined.get(family, {family}) for family in map(self.family, pair)]
+            parts = [united.get(family, {family}) for family in map(self.family, pair)]
             if parts[0] is parts[1] or parts[0] == parts[1]:
                 continue
             both = parts[0] | parts[1]
@@ -204,23 +212,26 @@ class _Search:
                 if seen & self.queries[family]:
                     return False
                 seen |= self.queries[family]
-            joined.update(dict.fromkeys(both, both))
+            united.update(dict.fromkeys(both, both))
         return True
 
     def merge(self, one: int, other: int, slots: Sequence[int]) -> None:
+        """Coalesce two vertices; `slots` are those of `other`, in order."""
         self.unite(one, slots)
         self.users[one] |= self.users[other]
         del self.alive[other]
         self.home = [one if home == other else home for home in self.home]
 
     def unite(self, one: int, slots: Sequence[int]) -> None:
-        for mine, its in zip(self.slots[one], slots, strict=True):
-            a, b = self.family(mine), self.family(its)
+        """Put slots pairwise into one xi family."""
+        for left, right in zip(self.slots[one], slots, strict=True):
+            a, b = self.family(left), self.family(right)
             if a != b:
                 self.parent[b] = a
                 self.queries[a] |= self.queries[b]
 
     def graph(self, notices: tuple[str, ...]) -> JointGraph:
+        """The graph with vertices and families numbered from zero."""
         numbers = {vertex: number for number, vertex in enumerate(self.alive)}
         families: dict[int, int] = {}
         nodes = [

@@ -1,7 +1,7 @@
-"""Atomic sketches: the frequencies of keys, projected on random signs.
+"""Compute the counters of AMS sketches: sums of frequencies times random signs of keys.
 
 Signs are linear over bits, so they are computed for 64 keys at once: a table holds the parities
-of all 256 choices from eight bits of the keys, and a copy looks up one row for each byte of its
+of all 256 subsets of eight bits of the keys, and a copy looks up one row for each byte of its
 seed (the method of the four Russians). Sums are taken bit by bit of the frequencies.
 """
 
@@ -15,16 +15,17 @@ from gingham.core.arrays import Ints, Positions, Words
 from gingham.core.errors import AnswerError
 from gingham.estimates.algebra.signs import ONE, cubes
 
-# Keys and copies at a time: their tables and signs stay in the cache.
+# Keys and copies that are processed at a time: their tables and signs stay in the CPU's cache.
 BLOCK, COPIES = 1 << 14, 1 << 11
-MOST = 2**63 - 1
+LARGEST = 2**63 - 1
 BITS = (1 << np.arange(8, dtype=np.uint8)).reshape(8, 1)
 
 
 def count(families: Sequence[Words], keys: Sequence[Words], frequencies: Ints) -> Ints:
-    """One counter for each copy: the sum of frequency times the product of the keys' signs.
+    """Compute one counter for each copy: the sum of frequency times the product of keys' signs.
 
-    There is a family and a column of keys for each attribute; frequencies may be negative.
+    There is a xi family (its seeds) and a column of keys for each attribute; frequencies may be
+    negative.
     """
     return count_slices(families, keys, frequencies, np.zeros(1, dtype=np.intp))[0]
 
@@ -35,11 +36,11 @@ def count_slices(
     frequencies: Ints,
     starts: Positions,
 ) -> Ints:
-    """A row of counters for each slice of the keys; `starts` tells where slices begin."""
+    """Compute a row of counters for each slice; `starts` has the first key of each slice."""
     check_magnitude(frequencies)
     if len(starts) > 1:
         keys, frequencies, starts = _aligned(keys, frequencies, starts)
-    # Modulo 2^64, which the check has made exact.
+    # Modulo 2^64, which is exact: check_magnitude refuses what would overflow.
     total = np.zeros((len(starts), len(families[0])), dtype=np.uint64)
     parities = _Parities(families, -(-min(len(frequencies), BLOCK) // 64))
     for start in range(0, len(frequencies), BLOCK):
@@ -48,18 +49,18 @@ def count_slices(
         last = int(np.searchsorted(starts, stop))
         inside = np.maximum(starts[first:last] - start, 0)
         for copies, odd in parities.of([column[start:stop] for column in keys]):
-            total[first:last, copies] += _weighed(odd, frequencies[start:stop], inside)
+            total[first:last, copies] += _signed_sums(odd, frequencies[start:stop], inside)
     flipped = np.bitwise_xor.reduce([seeds[:, 2] & ONE for seeds in families])
     counters = total.view(np.int64)
     return np.where(flipped == ONE, -counters, counters)
 
 
 def check_magnitude(frequencies: Ints) -> None:
-    """A counter may reach the sum of all magnitudes, and has 63 bits."""
+    """Refuse frequencies whose magnitudes add up to more than a counter holds."""
     # As floats first: exact sums of whole numbers are slow and rarely needed.
-    if np.abs(frequencies.astype(np.float64)).sum() < MOST / 2:
+    if np.abs(frequencies.astype(np.float64)).sum() < LARGEST / 2:
         return
-    if sum(abs(int(value)) for value in frequencies) > MOST:
+    if sum(abs(int(value)) for value in frequencies) > LARGEST:
         raise overflow()
 
 
@@ -73,41 +74,41 @@ def overflow() -> AnswerError:
 
 
 class _Parities:
-    """For each copy the keys whose product of signs is -1, a bit for each key.
+    """Finds for each copy the keys whose product of signs is -1, as one bit for each key.
 
-    Always in the same memory: new memory costs more than what is computed in it.
+    The same memory is used for all blocks: allocating it costs more than the computation.
     """
 
     def __init__(self, families: Sequence[Words], words: int) -> None:
         copies = len(families[0])
         self._copies = [slice(a, min(a + COPIES, copies)) for a in range(0, copies, COPIES)]
-        # Byte by byte of the words for a key and for its cube: what each copy chooses.
+        # By byte of the seeds for a key and for its cube: which bits each copy chooses.
         self._chosen = [
             np.ascontiguousarray(seeds[:, :2]).view(np.uint8).reshape(-1, 16).T.astype(np.intp)
             for seeds in families
         ]
-        self._odd, self._found = np.empty((2, min(copies, COPIES), words), dtype=np.uint64)
+        self._odd, self._rows = np.empty((2, min(copies, COPIES), words), dtype=np.uint64)
         self._table = np.zeros((256, words), dtype=np.uint64)
 
     def of(self, keys: Sequence[Words]) -> Iterator[tuple[slice, Words]]:
-        """Some copies, and their bits until the next are asked for; 0 where there is no key."""
+        """Yield copies and their bits, which the next step overwrites; 0 where there is no key."""
         words = self._table.shape[1]
         planes = [[*_planes(column, words), *_planes(cubes(column), words)] for column in keys]
         for copies in self._copies:
             size = copies.stop - copies.start
-            odd, found = self._odd[:size], self._found[:size]
+            odd, rows = self._odd[:size], self._rows[:size]
             odd[:] = 0
             for chosen, bits in zip(self._chosen, planes, strict=True):
                 for byte, chooses in enumerate(chosen):
                     eight = bits[8 * byte : 8 * byte + 8]
                     if any(row.any() for row in eight):
                         table = self._choices(eight)
-                        np.take(table, chooses[copies], axis=0, out=found, mode="clip")
-                        np.bitwise_xor(odd, found, out=odd)
+                        np.take(table, chooses[copies], axis=0, out=rows, mode="clip")
+                        np.bitwise_xor(odd, rows, out=odd)
             yield copies, odd
 
     def _choices(self, eight: Sequence[Words]) -> Words:
-        """Row c is the exclusive or of the rows whose bits are set in c."""
+        """Fill the table: row c is the exclusive or of the rows whose bits are set in c."""
         table = self._table
         for bit, row in enumerate(eight):
             np.bitwise_xor(table[: 1 << bit], row, out=table[1 << bit : 2 << bit])
@@ -115,27 +116,27 @@ class _Parities:
 
 
 def _planes(values: Words, words: int) -> Words:
-    """Bit by bit: row b has bit b of all values."""
+    """Transpose words to bit planes: row b has bit b of all values."""
     columns = np.zeros((8, 1, 64 * words), dtype=np.uint8)
     columns[:, 0, : len(values)] = values.astype("<u8", copy=False).view(np.uint8).reshape(-1, 8).T
     return np.packbits(columns & BITS, axis=2, bitorder="little").reshape(64, -1).view("<u8")
 
 
-def _weighed(odd: Words, frequencies: Ints, starts: Positions) -> Words:
-    """The sum of frequencies, negated where the bit is set, by slice and copy; modulo 2^64."""
+def _signed_sums(odd: Words, frequencies: Ints, starts: Positions) -> Words:
+    """Sum frequencies, negated where the bit is set, by slice and copy; modulo 2^64."""
     least = frequencies.min()
     above = frequencies.view(np.uint64) - least.view(np.uint64)
     planes = _planes(above, odd.shape[1])[: int(above.max()).bit_length()]
     words = starts // 64
-    negated = _ones(odd, words) * least.view(np.uint64)
+    negated = _count_ones(odd, words) * least.view(np.uint64)
     for bit, plane in enumerate(planes):
-        negated += _ones(odd & plane, words) << np.uint64(bit)
+        negated += _count_ones(odd & plane, words) << np.uint64(bit)
     sums = np.add.reduceat(frequencies.view(np.uint64), starts)
     return sums[:, None] - (negated << ONE)
 
 
-def _ones(bits: Words, starts: Positions) -> Words:
-    """How many bits are set, by slice and copy."""
+def _count_ones(bits: Words, starts: Positions) -> Words:
+    """Count the bits that are set, by slice and copy."""
     counts = np.bitwise_count(bits)
     if len(starts) == 1:
         return counts.sum(axis=1, dtype=np.uint64)[None, :]
@@ -145,12 +146,12 @@ def _ones(bits: Words, starts: Positions) -> Words:
 def _aligned(
     keys: Sequence[Words], frequencies: Ints, starts: Positions
 ) -> tuple[list[Words], Ints, Positions]:
-    """The same slices, each from a multiple of 64 on, with keys that count nothing in between."""
+    """Pad slices with keys of frequency zero, so that each starts at a multiple of 64."""
     lengths = np.diff(starts, append=len(frequencies))
-    room = -(-lengths // 64) * 64
-    moved = np.cumsum(room) - room
-    places = np.arange(len(frequencies)) + np.repeat(moved - starts, lengths)
-    spread = [np.zeros(room.sum(), dtype=np.uint64) for _ in (*keys, frequencies)]
-    for column, given in zip(spread, (*keys, frequencies.view(np.uint64)), strict=True):
-        column[places] = given
-    return spread[:-1], spread[-1].view(np.int64), moved
+    padded_lengths = -(-lengths // 64) * 64
+    padded_starts = np.cumsum(padded_lengths) - padded_lengths
+    positions = np.arange(len(frequencies)) + np.repeat(padded_starts - starts, lengths)
+    padded = [np.zeros(padded_lengths.sum(), dtype=np.uint64) for _ in (*keys, frequencies)]
+    for column, values in zip(padded, (*keys, frequencies.view(np.uint64)), strict=True):
+        column[positions] = values
+    return padded[:-1], padded[-1].view(np.int64), padded_starts

@@ -1,4 +1,4 @@
-"""Union-find: items that become equal, one equality at a time."""
+"""Union-find: disjoint sets of items that are united pair by pair."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ T = TypeVar("T", bound=Hashable)
 
 
 class DisjointSets(Generic[T]):
-    """Disjoint sets that grow together (union-find)."""
+    """Disjoint sets; an item that was not seen yet is a set of its own."""
 
     def __init__(self) -> None:
         self._parents: dict[T, T] = {}
@@ -24,14 +24,14 @@ class DisjointSets(Generic[T]):
         return root
 
     def unite(self, one: T, other: T) -> bool:
-        """Make one set of two; False if they are one already."""
+        """Unite the sets of two items; False if they are in one set already."""
         one, other = self.find(one), self.find(other)
         self._parents[other] = one
         return one != other
 
     def all(self) -> list[list[T]]:
         """Every set, in order of its first item."""
-        found: dict[T, list[T]] = {}
+        sets: dict[T, list[T]] = {}
         for item in self._parents:
-            found.setdefault(self.find(item), []).append(item)
-        return list(found.values())
+            sets.setdefault(self.find(item), []).append(item)
+        return list(sets.values())

@@ -1,4 +1,4 @@
-"""Join keys of any type as 64-bit words: equal keys have equal words."""
+"""Encode join keys of any type as 64-bit words: equal keys have equal words."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from gingham.core.errors import AnswerError
 
 @dataclass(frozen=True, slots=True)
 class KeyColumn:
-    """A column of keys: words, which of them are no NULL, and the kind of type they came from.
+    """A column of join keys as words, which of them are not NULL, and the kind of their type.
 
-    A column of NULLs may be of any kind: "".
+    Keys of different kinds must not be joined. The kind of a column of NULLs is "": it fits all.
     """
 
     words: Words
@@ -25,9 +25,9 @@ class KeyColumn:
 
 
 def encode_keys(column: npt.ArrayLike) -> KeyColumn:
-    """Whole numbers are themselves; doubles, dates and times are their bits; text is hashed.
+    """Encode a column: integers as they are, doubles, dates and times as their bits, text hashed.
 
-    NULL is what is masked, None, or no time. As in Spark, NaN equals NaN and -0.0 equals 0.0.
+    NULL is a masked value, None, or NaT. As in Spark, NaN equals NaN and -0.0 equals 0.0.
     Different texts have the same word with probability 2^-64 for each pair.
     """
     mask = np.ma.getmaskarray(column) if isinstance(column, np.ma.MaskedArray) else None
@@ -53,9 +53,10 @@ def encode_keys(column: npt.ArrayLike) -> KeyColumn:
 
 
 def _objects(values: npt.NDArray[np.generic], present: Bools) -> KeyColumn:
+    """Encode Python objects: text, bytes, or integers, all of one type."""
     listed = [
-        value if there else None
-        for value, there in zip(values.tolist(), present.tolist(), strict=True)
+        value if is_present else None
+        for value, is_present in zip(values.tolist(), present.tolist(), strict=True)
     ]
     types = {type(value) for value in listed if value is not None}
     missing = np.array([value is None for value in listed], dtype=np.bool_)

@@ -1,4 +1,4 @@
-"""Join queries, and the one form in which equal ones are written."""
+"""Join queries, and the tree of equalities in which equal queries are written alike."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from gingham.estimates.algebra.disjoint_sets import DisjointSets
 
 Join = tuple[str, str, str, str]  # relation, attribute, relation, attribute
 Member = tuple[str, str]  # occurrence, attribute
-Slot = tuple[int, int]  # occurrence, place among its attributes
+Slot = tuple[int, int]  # number of the occurrence, position among its attributes
+# By the attributes that are equal to each other: the equalities in which the first query says so.
 Forms = dict[frozenset[tuple[str, str]], tuple[tuple[Member, Member], ...]]
 
 
@@ -21,8 +22,8 @@ class JoinQuery:
     """COUNT or SUM over relations that equalities join.
 
     A relation that occurs twice has a second name in `relations`; `("L", "a", "L", "a")` needs
-    none. `measures` says what an occurrence adds up instead of counting rows; `selections` says
-    which fragments of its relation it reads, where a fragment is a number that each row has.
+    none. By occurrence, `measures` has what is summed instead of counting rows, and `selections`
+    the fragments of the relation that are read, where each row has the number of its fragment.
     """
 
     joins: Sequence[Join]
@@ -34,7 +35,11 @@ class JoinQuery:
 
 @dataclass(frozen=True, slots=True)
 class Occurrence:
-    """A relation in a query, with the attributes it is joined on; one joined on twice is twice."""
+    """A relation in a query, with the attributes that it is joined on, sorted.
+
+    An attribute that is joined on twice is listed twice. `measure` is what is summed (None counts
+    rows), `selection` the fragments that are read (None reads all).
+    """
 
     relation: str
     attributes: tuple[str, ...]
@@ -44,7 +49,7 @@ class Occurrence:
 
 @dataclass(frozen=True, slots=True)
 class JoinTree:
-    """A query without cycles; two relations may be joined on several attributes."""
+    """A query whose joins have no cycle; two relations may be joined on several attributes."""
 
     name: str
     occurrences: tuple[Occurrence, ...]
@@ -52,66 +57,68 @@ class JoinTree:
 
 
 def join_trees(queries: Iterable[JoinQuery | Sequence[Join]]) -> tuple[JoinTree, ...]:
-    """Every query as a tree; what is equal for the same reason is written the same way.
+    """Write every query as a tree; attributes that are equal to each other get the same edges.
 
     a.x = b.x AND b.x = c.x    and    a.x = c.x AND c.x = b.x    become the same two edges
     """
     forms: Forms = {}
-    found: list[JoinTree] = []
+    trees: list[JoinTree] = []
     for number, given in enumerate(queries, 1):
         query = given if isinstance(given, JoinQuery) else JoinQuery(given)
         name = query.name or f"q{number}"
         try:
-            found.append(_tree(query, name, forms))
+            trees.append(_tree(query, name, forms))
         except QueryError as error:
             raise error.about(f"query {name!r}") from None
-    repeated = [name for name, times in Counter(tree.name for tree in found).items() if times > 1]
+    repeated = [name for name, times in Counter(tree.name for tree in trees).items() if times > 1]
     if repeated:
         raise QueryError(
             f"two queries are named {repeated[0]!r}",
             "answers are asked for by name",
             "give each query a name of its own",
         )
-    return tuple(found)
+    return tuple(trees)
 
 
 def _tree(query: JoinQuery, name: str, forms: Forms) -> JoinTree:
+    """Write one query as a tree, by the forms of the queries before it."""
     relations = dict(query.relations)
     edges = _without_implied(_members(query.joins, relations))
     if not _acyclic(edges):
         edges = _around_cycles(edges)
-    edges = _as_others_write(edges, relations, forms)
+    edges = _in_common_form(edges, relations, forms)
 
     attributes: dict[str, list[str]] = {}
     for occurrence, attribute in (member for edge in edges for member in edge):
         attributes.setdefault(occurrence, []).append(attribute)
-    for what in ("measures", "selections"):
-        for unknown in getattr(query, what).keys() - attributes.keys():
+    for field_name in ("measures", "selections"):
+        for unknown in getattr(query, field_name).keys() - attributes.keys():
             raise QueryError(
-                f"{what} name {unknown!r}",
+                f"{field_name} name {unknown!r}",
                 "no join of the query mentions it",
                 f"one of {', '.join(attributes)}",
             )
     numbers = {occurrence: number for number, occurrence in enumerate(attributes)}
-    places = {
+    by_position = {
         occurrence: sorted(range(len(names)), key=names.__getitem__)
         for occurrence, names in attributes.items()
     }
-    taken: Counter[str] = Counter()
+    seen: Counter[str] = Counter()
 
     def slot(member: Member) -> Slot:
+        """The slot of the next attribute of this occurrence; called in the order of edges."""
         occurrence = member[0]
-        taken[occurrence] += 1
-        return numbers[occurrence], places[occurrence].index(taken[occurrence] - 1)
+        seen[occurrence] += 1
+        return numbers[occurrence], by_position[occurrence].index(seen[occurrence] - 1)
 
     return JoinTree(
         name,
         tuple(
             Occurrence(
-                relations.get(occurrence, occurrence),
-                tuple(sorted(names)),
-                query.measures.get(occurrence),
-                query.selections.get(occurrence),
+                relation=relations.get(occurrence, occurrence),
+                attributes=tuple(sorted(names)),
+                measure=query.measures.get(occurrence),
+                selection=query.selections.get(occurrence),
             )
             for occurrence, names in attributes.items()
         ),
@@ -120,7 +127,7 @@ def _tree(query: JoinQuery, name: str, forms: Forms) -> JoinTree:
 
 
 def _members(joins: Sequence[Join], relations: dict[str, str]) -> Iterator[tuple[Member, Member]]:
-    """Both sides of each equality; the second side of a self-join gets a name of its own."""
+    """Yield both sides of each equality; the second side of a self-join gets another name."""
     if not joins:
         raise QueryError(
             "no joins", "a sketch estimates a join", 'give equalities: ("r1", "a", "r2", "b")'
@@ -140,21 +147,23 @@ def _members(joins: Sequence[Join], relations: dict[str, str]) -> Iterator[tuple
 
 
 def _without_implied(edges: Iterable[tuple[Member, Member]]) -> list[tuple[Member, Member]]:
+    """Leave out equalities that follow from those before them."""
     groups = DisjointSets[Member]()
     return [edge for edge in edges if groups.unite(*edge)]
 
 
 def _acyclic(edges: Iterable[tuple[Member, Member]]) -> bool:
+    """Whether the joined pairs of relations form no cycle."""
     pairs = {frozenset((left[0], right[0])) for left, right in edges}
     groups = DisjointSets[str]()
     return all(groups.unite(*pair) for pair in pairs)
 
 
 def _around_cycles(edges: list[tuple[Member, Member]]) -> list[tuple[Member, Member]]:
-    """Say the same without a cycle: c.t = a.t, c.t = b.t, a.k = b.k becomes c.t = a.t = b.t, ...
+    """Write joins without a cycle: c.t = a.t, c.t = b.t, a.k = b.k becomes c.t = a.t = b.t, ...
 
-    Relations whose common equalities are fewest are joined last; the result says everything that
-    was said if and only if the query has no true cycle (Bernstein and Goodman 1981).
+    Relations with the fewest common equalities are joined last. The result implies all equalities
+    if and only if the query has no true cycle (Bernstein and Goodman 1981); else it is refused.
     """
     groups = DisjointSets[Member]()
     for edge in edges:
@@ -165,14 +174,14 @@ def _around_cycles(edges: list[tuple[Member, Member]]) -> list[tuple[Member, Mem
         pair: [c for c in classes if c.keys() >= set(pair)] for pair in combinations(names, 2)
     }
     tree = DisjointSets[str]()
-    found = [
+    rewritten = [
         ((left, c[left]), (right, c[right]))
         for left, right in sorted(common, key=lambda pair: -len(common[pair]))
         if common[left, right] and tree.unite(left, right)
         for c in common[left, right]
     ]
-    if len(found) == len(edges):
-        return found
+    if len(rewritten) == len(edges):
+        return rewritten
     circle = ", ".join(names)
     raise QueryError(
         f"the joins of {circle} form a cycle of more than two relations",
@@ -181,9 +190,10 @@ def _around_cycles(edges: list[tuple[Member, Member]]) -> list[tuple[Member, Mem
     )
 
 
-def _as_others_write(
+def _in_common_form(
     edges: list[tuple[Member, Member]], relations: Mapping[str, str], forms: Forms
 ) -> list[tuple[Member, Member]]:
+    """Write equal attributes as the first query that has them did, unless that is cyclic."""
     groups = DisjointSets[Member]()
     for edge in edges:
         groups.unite(*edge)
@@ -192,11 +202,11 @@ def _as_others_write(
         if len(group) < 3 or len(by_origin) < len(group):
             continue
         origins = {member: origin for origin, member in by_origin.items()}
-        mine = [edge for edge in edges if edge[0] in group]
+        of_group = [edge for edge in edges if edge[0] in group]
         form = forms.setdefault(
-            frozenset(by_origin), tuple((origins[a], origins[b]) for a, b in mine)
+            frozenset(by_origin), tuple((origins[a], origins[b]) for a, b in of_group)
         )
-        others = [edge for edge in edges if edge not in mine]
+        others = [edge for edge in edges if edge not in of_group]
         rewritten = [*others, *((by_origin[a], by_origin[b]) for a, b in form)]
         if _acyclic(rewritten):
             edges = rewritten

@@ -1,4 +1,4 @@
-"""Fewest whole-number rows from which given whole-number rows are added up."""
+"""Bases of integer lattices: the fewest integer rows that given integer rows are sums of."""
 
 from __future__ import annotations
 
@@ -8,48 +8,51 @@ Row = tuple[int, ...]
 
 
 def basis(rows: Sequence[Row]) -> tuple[Row, ...]:
-    """As many rows as the rank, of which every given row is a sum with whole coefficients.
+    """Compute a basis in echelon form: every given row is a sum of it with whole coefficients.
+
+    It has as many rows as the rank of the given rows.
 
     >>> basis([(1, 1, 0), (0, 1, 1), (1, 2, 1), (1, 0, -1)])
     ((1, 0, -1), (0, 1, 1))
     """
     left = [list(row) for row in dict.fromkeys(rows)]
-    found: list[list[int]] = []
+    pivots: list[list[int]] = []
     for column in range(len(left[0]) if left else 0):
-        # Euclid, with rows for numbers: one row keeps the common divisor of this column.
-        while len(some := [row for row in left if row[column]]) > 1:
-            least = min(some, key=lambda row: abs(row[column]))
-            for row in some:
+        # Euclid's algorithm on rows: one row ends with the common divisor of this column.
+        while len(nonzero := [row for row in left if row[column]]) > 1:
+            least = min(nonzero, key=lambda row: abs(row[column]))
+            for row in nonzero:
                 if row is not least:
                     _subtract(row, row[column] // least[column], least)
-        if some:
-            pivot = some[0] if some[0][column] > 0 else [-value for value in some[0]]
-            left = [row for row in left if row is not some[0]]
-            for row in found:
+        if nonzero:
+            pivot = nonzero[0] if nonzero[0][column] > 0 else [-value for value in nonzero[0]]
+            left = [row for row in left if row is not nonzero[0]]
+            for row in pivots:
                 _subtract(row, row[column] // pivot[column], pivot)
-            found.append(pivot)
-    return tuple(tuple(row) for row in found)
+            pivots.append(pivot)
+    return tuple(tuple(row) for row in pivots)
 
 
-def coordinates(row: Row, of: Sequence[Row]) -> Row | None:
-    """The whole coefficients with which rows in echelon form add up to this one.
+def coordinates(row: Row, echelon: Sequence[Row]) -> Row | None:
+    """Find whole coefficients with which rows in echelon form add up to a row; None without such.
 
     >>> coordinates((1, 2, 1), [(1, 0, -1), (0, 1, 1)])
     (1, 2)
     >>> coordinates((1, 0, 0), [(1, 0, -1), (0, 1, 1)]) is None
     True
     """
-    left, found = list(row), list[int]()
-    for one in of:
-        lead = next(i for i, value in enumerate(one) if value)
-        times, rest = divmod(left[lead], one[lead])
+    left, coefficients = list(row), list[int]()
+    for pivot in echelon:
+        lead = next(i for i, value in enumerate(pivot) if value)
+        times, rest = divmod(left[lead], pivot[lead])
         if rest:
             return None
-        _subtract(left, times, one)
-        found.append(times)
-    return None if any(left) else tuple(found)
+        _subtract(left, times, pivot)
+        coefficients.append(times)
+    return None if any(left) else tuple(coefficients)
 
 
 def _subtract(row: list[int], times: int, other: Sequence[int]) -> None:
+    """Subtract a multiple of another row, in place."""
     if times:
         row[:] = [value - times * more for value, more in zip(row, other, strict=True)]

@@ -1,4 +1,4 @@
-"""Means of samples, with an interval around their median of means."""
+"""Estimate a mean from samples, with an interval around the median of means of groups."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import numpy as np
 from gingham.core.arrays import Floats
 from gingham.core.errors import GinghamError
 
-# Products of sketches have long tails: fewer samples do not tell how far they spread.
+# Products of sketches have long tails: the variance of fewer samples is no estimate of theirs.
 _FEWEST = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """An answer, an interval around it, the variance of the mean, and the words it is made from."""
+    """An estimated answer, its interval, the variance of the mean, the words it is made from."""
 
     value: float
     lower: float
@@ -28,12 +28,12 @@ class Estimate:
 
 
 def median_of_means(samples: Floats, confidence: float = 0.95, words: int = 0) -> Estimate:
-    """Estimate what the samples are on average: by their mean, which is right on average.
+    """Estimate the expectation of samples by their mean, which is unbiased, with an interval.
 
     The interval is around a median of means. By Chebyshev's inequality the mean of a group is off
     by more than k standard deviations with probability 1/k² at most; the median is off only if half
     of all groups are. As many groups are taken as make the interval shortest: one up to 97 %, more
-    for higher confidence. Without samples enough to know the deviation it is endless.
+    for higher confidence. With too few samples to know the deviation the interval is infinite.
     """
     if not 0 < confidence < 1:
         raise GinghamError(
@@ -42,20 +42,34 @@ def median_of_means(samples: Floats, confidence: float = 0.95, words: int = 0) -
     copies, value = len(samples), float(samples.mean())
     variance = float(samples.var(ddof=1)) if copies > 1 else math.inf
     if copies < fewest(confidence):
-        return Estimate(value, -math.inf, math.inf, variance / copies, copies, words)
-    groups, deviations = _shortest(confidence, copies)
-    middle = float(np.median([part.mean() for part in np.array_split(samples, groups)]))
-    reach = deviations * math.sqrt(variance / (copies // groups))
-    lower, upper = min(middle - reach, value), max(middle + reach, value)
-    return Estimate(value, lower, upper, variance / copies, copies, words)
+        lower, upper = -math.inf, math.inf
+    else:
+        lower, upper = _interval(samples, variance, confidence)
+    return Estimate(
+        value=value,
+        lower=min(lower, value),
+        upper=max(upper, value),
+        variance=variance / copies,
+        copies=copies,
+        words=words,
+    )
 
 
 def fewest(confidence: float) -> int:
-    """The fewest samples that an interval is made from: what it may miss is to be seen in them."""
+    """The least number of samples with an interval: enough to see what the interval may miss."""
     return max(_FEWEST, math.ceil(2 / (1 - confidence)))
 
 
+def _interval(samples: Floats, variance: float, confidence: float) -> tuple[float, float]:
+    """The interval around the median of means of as many groups as make it shortest."""
+    groups, deviations = _shortest(confidence, len(samples))
+    middle = float(np.median([part.mean() for part in np.array_split(samples, groups)]))
+    reach = deviations * math.sqrt(variance / (len(samples) // groups))
+    return middle - reach, middle + reach
+
+
 def _shortest(confidence: float, copies: int) -> tuple[int, float]:
+    """The number of groups with the shortest interval, and its width in standard deviations."""
     choices = [(groups, _deviations(groups, confidence)) for groups in range(1, 33, 2)]
     possible = [choice for choice in choices if choice[0] <= max(1, copies // 2)]
     return min(possible, key=lambda choice: choice[1] * math.sqrt(choice[0]))
@@ -63,16 +77,16 @@ def _shortest(confidence: float, copies: int) -> tuple[int, float]:
 
 @cache
 def _deviations(groups: int, confidence: float) -> float:
-    """How many standard deviations of a group's mean the median stays within."""
+    """How many standard deviations of a group's mean the median is off by at most."""
     low, high = 0.0, 0.5
     for _ in range(60):
         middle = (low + high) / 2
-        low, high = (middle, high) if _most(groups, middle) <= 1 - confidence else (low, middle)
+        low, high = (middle, high) if _majority(groups, middle) <= 1 - confidence else (low, middle)
     return math.sqrt(1 / low)
 
 
-def _most(groups: int, probability: float) -> float:
-    """How probable it is that most groups are off, if each is with this probability."""
+def _majority(groups: int, probability: float) -> float:
+    """The probability that most groups are off, if each one is with this probability."""
     return math.fsum(
         math.comb(groups, off) * probability**off * (1 - probability) ** (groups - off)
         for off in range(groups // 2 + 1, groups + 1)

@@ -1,4 +1,4 @@
-"""Rows of one relation as columns: checked, grouped by keys, and counted slice by slice."""
+"""The rows of a relation as columns: checked, grouped by join keys, sketched slice by slice."""
 
 from __future__ import annotations
 
@@ -17,15 +17,16 @@ from gingham.estimates.algebra.sharing_plan import SharingPlan
 from gingham.estimates.algebra.signs import family_seeds
 from gingham.estimates.algebra.vertex import Vertex
 
-# An odd number with bits all over: the golden ratio of 2^64.
+# 2^64 over the golden ratio: an odd multiplier that spreads bits (Fibonacci hashing).
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
 @dataclass(frozen=True, slots=True)
 class RelationRows:
-    """Keys by attribute; counts, measures and fragments of rows, and the slices they are in.
+    """Rows of a relation: join keys by attribute, counts, sums by measure, fragments and slices.
 
-    `distinct` are attributes in which no two rows of a slice are alike, if there are such.
+    A row may stand for many with equal keys. No two rows of a slice agree in all of `distinct`,
+    unless that is empty.
     """
 
     keys: Mapping[str, KeyColumn]
@@ -50,14 +51,14 @@ class RelationRows:
         *,
         grouped: bool = False,
     ) -> RelationRows:
-        """Check that there is all that the sketches of a relation need.
+        """Check that columns have all that the sketches of a relation need, and encode keys.
 
-        `grouped` says that no two rows of a slice have all their keys alike.
+        `grouped` says that no two rows of a slice agree in all keys.
         """
         relation = vertices[0].relation
-        wanted = dict.fromkeys(attribute for vertex in vertices for attribute in vertex.attributes)
-        _all_there(relation, "join attribute", wanted, keys)
-        columns = {attribute: encode_keys(keys[attribute]) for attribute in wanted}
+        needed = dict.fromkeys(attribute for vertex in vertices for attribute in vertex.attributes)
+        _refuse_missing(relation, "join attribute", needed, keys)
+        columns = {attribute: encode_keys(keys[attribute]) for attribute in needed}
         size = len(next(iter(columns.values())).words)
         for attribute, column in columns.items():
             if len(column.words) != size:
@@ -66,8 +67,9 @@ class RelationRows:
                     "every row has a key in every column",
                     "columns of the same length, NULL where there is no key",
                 )
-        measured = {name: _whole(name, values, size) for name, values in (sums or {}).items()}
-        _all_there(relation, "measure", {v.measure: None for v in vertices if v.measure}, measured)
+        measured = {name: _integers(name, values, size) for name, values in (sums or {}).items()}
+        measures = {v.measure: None for v in vertices if v.measure}
+        _refuse_missing(relation, "measure", measures, measured)
         if fragments is None and any(vertex.coefficients for vertex in vertices):
             raise GinghamError(
                 f"rows of {relation} without fragments",
@@ -75,12 +77,12 @@ class RelationRows:
                 "give the number of each row's fragment",
             )
         return cls(
-            columns,
-            _whole("counts", np.ones(size, np.int64) if counts is None else counts, size),
-            measured,
-            None if fragments is None else _whole("fragments", fragments, size),
-            None if slices is None else _whole("slices", slices, size),
-            frozenset(keys) if grouped else frozenset(),
+            keys=columns,
+            counts=_integers("counts", np.ones(size, np.int64) if counts is None else counts, size),
+            sums=measured,
+            fragments=None if fragments is None else _integers("fragments", fragments, size),
+            slices=None if slices is None else _integers("slices", slices, size),
+            distinct=frozenset(keys) if grouped else frozenset(),
         )
 
     @property
@@ -88,9 +90,9 @@ class RelationRows:
         return len(self.counts)
 
     def count(self, plan: SharingPlan, vertex: Vertex) -> tuple[Ints, Ints]:
-        """The slices that have rows, and a row of counters for each.
+        """Compute the counters of a sketch: the slices that have rows, a row of counters for each.
 
-        Where rows are not cut into slices, all of them are in one, even if there are none.
+        Where rows are not cut into slices, there is one slice, even if there are no rows.
         """
         attributes = tuple(dict.fromkeys(vertex.attributes))
         if attributes not in self.groupings:
@@ -101,99 +103,107 @@ class RelationRows:
         counters = count_slices(
             [family_seeds(plan.seed, number, copies) for number in vertex.families],
             [grouping.keys[attributes.index(a)] for a in vertex.attributes],
-            grouping.add(_selected(vertex, values, self.fragments)),
+            grouping.add(_multiplied(vertex, values, self.fragments)),
             grouping.bounds,
         )
         return grouping.slices, counters
 
     def _grouped(self, attributes: tuple[str, ...]) -> Grouping:
         columns = [self.keys[attribute] for attribute in attributes]
-        return Grouping.of(columns, self.slices, alone=self.distinct == frozenset(attributes))
+        distinct = self.distinct == frozenset(attributes)
+        return Grouping.of(columns, self.slices, distinct=distinct)
 
 
 @dataclass(frozen=True, slots=True)
 class Grouping:
-    """Different combinations of keys in each slice, and which rows have each."""
+    """The different combinations of keys in each slice, and the rows that have each."""
 
     keys: Sequence[Words]
-    order: Positions  # rows, those of a combination one after the other
+    order: Positions  # all rows, sorted by slice and combination
     starts: Positions  # the first row of each combination, in that order
     slices: Ints
     bounds: Positions  # the first combination of each slice
 
     @classmethod
-    def of(cls, columns: Sequence[KeyColumn], slices: Ints | None, *, alone: bool) -> Grouping:
-        """Rows with a NULL are left out; `alone` says that combinations in a slice all differ."""
+    def of(cls, columns: Sequence[KeyColumn], slices: Ints | None, *, distinct: bool) -> Grouping:
+        """Group rows without NULL; `distinct` says that combinations in a slice all differ."""
         present = reduce(np.logical_and, (column.present for column in columns))
         order = np.flatnonzero(present)
         keys = [column.words[order] for column in columns]
-        cut = [] if slices is None else [slices[order].view(np.uint64)]
-        # Equal keys are to stand together, in any order. Should hashes meet, some do not: no harm.
-        by = [*([] if alone else [_hashed(keys)]), *cut]
+        sliced = [] if slices is None else [slices[order].view(np.uint64)]
+        # Equal keys must stand together, in any order. Where hashes collide, a combination may be
+        # listed twice: its counters add up to the same.
+        by = [*([] if distinct else [_hashed(keys)]), *sliced]
         if by:
             sorting = np.lexsort(by) if len(by) > 1 else np.argsort(by[0])
-            keys, cut = ([column[sorting] for column in part] for part in (keys, cut))
+            keys, sliced = ([column[sorting] for column in part] for part in (keys, sliced))
             order = order[sorting]
-        starts = np.arange(len(order)) if alone else _changes([*keys, *cut])
-        keys, cut = ([column[starts] for column in part] for part in (keys, cut))
-        if not cut:
-            return cls(keys, order, starts, np.zeros(1, np.int64), np.zeros(1, np.intp))
-        bounds = _changes(cut)
-        return cls(keys, order, starts, cut[0][bounds].view(np.int64), bounds)
+        starts = np.arange(len(order)) if distinct else _changes([*keys, *sliced])
+        keys, sliced = ([column[starts] for column in part] for part in (keys, sliced))
+        bounds = _changes(sliced) if sliced else np.zeros(1, np.intp)
+        return cls(
+            keys=keys,
+            order=order,
+            starts=starts,
+            slices=sliced[0][bounds].view(np.int64) if sliced else np.zeros(1, np.int64),
+            bounds=bounds,
+        )
 
     def add(self, values: Ints) -> Ints:
-        """Sums of values by combination."""
+        """Add up the values of the rows of each combination."""
         ordered = values[self.order]
         check_magnitude(ordered)
         return np.add.reduceat(ordered, self.starts) if len(self.starts) else ordered
 
 
 def _hashed(columns: Sequence[Words]) -> Words:
-    """A word for each row; equal rows have equal words."""
-    return reduce(lambda found, column: found * GOLDEN + column, columns)
+    """Hash the keys of each row to one word."""
+    return reduce(lambda hashed, column: hashed * GOLDEN + column, columns)
 
 
 def _changes(columns: Sequence[Words]) -> Positions:
-    """Where a row differs from the one before."""
+    """Find the rows that differ from the row before."""
     new = np.ones(len(columns[0]), dtype=np.bool_)
     if len(new):
         new[1:] = reduce(np.logical_or, (column[1:] != column[:-1] for column in columns))
     return np.flatnonzero(new)
 
 
-def _all_there(
-    relation: str, what: str, wanted: Mapping[str, None], given: Mapping[str, object]
+def _refuse_missing(
+    relation: str, role: str, needed: Mapping[str, None], given: Mapping[str, object]
 ) -> None:
-    missing = [name for name in wanted if name not in given]
+    missing = [name for name in needed if name not in given]
     if missing:
         raise GinghamError(
-            f"rows of {relation} without {what} {', '.join(missing)}",
+            f"rows of {relation} without {role} {', '.join(missing)}",
             "queries of the plan need it",
-            f"a column for each of {', '.join(wanted)}",
+            f"a column for each of {', '.join(needed)}",
         )
 
 
-def _whole(name: str, values: npt.ArrayLike, size: int) -> Ints:
-    found = np.asarray(values)
-    if found.dtype.kind not in "iub" or len(found) != size:
+def _integers(name: str, values: npt.ArrayLike, size: int) -> Ints:
+    """Check that a column has one integer for each row, and that 64 bits hold it."""
+    column = np.asarray(values)
+    if column.dtype.kind not in "iub" or len(column) != size:
         raise AnswerError(
-            f"{name}: {len(found)} values of type {found.dtype} for {size} rows",
+            f"{name}: {len(column)} values of type {column.dtype} for {size} rows",
             "counters are whole numbers, so that sums of parts are exact",
             "one whole number for each row; scale decimals, round floats",
         )
-    if found.dtype.kind == "u" and (found > np.uint64(2**63 - 1)).any():
+    if column.dtype.kind == "u" and (column > np.uint64(2**63 - 1)).any():
         raise overflow()
-    return found.astype(np.int64)
+    return column.astype(np.int64)
 
 
-def _selected(vertex: Vertex, values: Ints, fragments: Ints | None) -> Ints:
+def _multiplied(vertex: Vertex, values: Ints, fragments: Ints | None) -> Ints:
+    """Multiply the value of each row by how often its fragment counts in a sketch."""
     if not vertex.coefficients:
         return values * vertex.otherwise
     assert fragments is not None
     numbers = np.array([fragment for fragment, _ in vertex.coefficients], dtype=np.int64)
     times = np.array([time for _, time in vertex.coefficients], dtype=np.int64)
-    place = np.minimum(np.searchsorted(numbers, fragments), len(numbers) - 1)
-    factor = np.where(numbers[place] == fragments, times[place], vertex.otherwise)
+    position = np.minimum(np.searchsorted(numbers, fragments), len(numbers) - 1)
+    factor = np.where(numbers[position] == fragments, times[position], vertex.otherwise)
     largest = max(1, int(np.abs(factor).max(initial=1)))
     if largest > 1 and np.abs(values.astype(np.float64)).max(initial=0) * largest >= 2**62:
         raise overflow()

@@ -1,4 +1,4 @@
-"""Who shares which sketches, and how large they are."""
+"""The plan of shared sketches: which queries share each sketch, and how large it is."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gingham.estimates.algebra.allocation import (
     check_weights,
     least_error,
 )
-from gingham.estimates.algebra.coalesce import EFFORT, JointGraph, coalesce
+from gingham.estimates.algebra.coalesce import EFFORT, JointGraph, Node, coalesce
 from gingham.estimates.algebra.join_query import Join, JoinQuery, join_trees
 from gingham.estimates.algebra.sketch_basis import SketchBasis, groups, sketch_basis, worth_tying
 from gingham.estimates.algebra.vertex import Factor, Vertex
@@ -25,9 +25,10 @@ Sharing = Literal["none", "equal", "fragments"]
 
 @dataclass(frozen=True, slots=True)
 class SharingPlan:
-    """Sketches, their words, and how each query multiplies them to its estimate.
+    """Sketches, their sizes in words, and the factors that each query multiplies to its estimate.
 
-    `error` is the sum (metric "average") or the maximum of weight / copies over queries.
+    `words` are by vertex; `copies` are by query, the words of its smallest sketch. `error` is the
+    sum (metric "average") or the maximum of weight / copies over queries.
     """
 
     vertices: tuple[Vertex, ...]
@@ -47,33 +48,33 @@ class SharingPlan:
 
     @property
     def fingerprint(self) -> str:
-        """Equal for plans whose sketches may be added."""
-        told = repr((self.seed, self.vertices, self.words)).encode()
-        return blake2b(told, digest_size=8).hexdigest()
+        """A hash that is equal for plans whose sketches may be added; checkpoints hold it."""
+        printed = repr((self.seed, self.vertices, self.words)).encode()
+        return blake2b(printed, digest_size=8).hexdigest()
 
     def of(self, relation: str) -> list[Vertex]:
         """The sketches of one relation."""
         return [vertex for vertex in self.vertices if vertex.relation == relation]
 
     def space(self, query: str) -> int:
-        """The words that the estimate of a query is made from."""
+        """The number of words that the estimate of a query is made from."""
         used = {vertex for factor in self.factors[query] for vertex, _ in factor}
         return self.copies[query] * len(used)
 
     def within(self, budget: int, weights: Mapping[str, float] | None = None) -> SharingPlan:
-        """The same sketches with other sizes."""
-        weighed = dict(self.weights if weights is None else weights)
+        """Divide another budget, or by other weights, among the same sketches."""
+        all_weights = dict(self.weights if weights is None else weights)
         uses = {
             query: {vertex for factor in factors for vertex, _ in factor}
             for query, factors in self.factors.items()
         }
-        found = allocate(uses, budget=budget, metric=self.metric, weights=weighed)
+        allocation = allocate(uses, budget=budget, metric=self.metric, weights=all_weights)
         return replace(
             self,
-            words=tuple(found.words[vertex.number] for vertex in self.vertices),
-            copies=found.copies,
-            error=found.error,
-            weights=weighed,
+            words=tuple(allocation.words[vertex.number] for vertex in self.vertices),
+            copies=allocation.copies,
+            error=allocation.error,
+            weights=all_weights,
         )
 
 
@@ -91,10 +92,10 @@ def plan_sharing(
 ) -> SharingPlan:
     """Choose sketches for all queries within a budget of words.
 
-    `weights` are variances relative to the squared answer, all 1 if nothing is known. `share`:
-    nothing, what has equal selections (as in the paper), or also what can be added up from
-    fragments, where `fragments` says how many there are of a relation. `fold` keeps one sketch
-    for both sides of a self-join.
+    `weights` are variances relative to the squared answer, all 1 if none are given. `share` is
+    "none", "equal" for sketches with equal selections (as in the paper), or "fragments" to also
+    add up selections from fragments, whose number in each relation is in `fragments`. `fold` keeps
+    one sketch for both sides of a self-join. `effort` bounds the search, see `coalesce`.
 
     >>> plan = plan_sharing([[("r", "a", "s", "b")], [("r", "a", "t", "c")]], budget=30)
     >>> [(vertex.relation, words) for vertex, words in plan.allocation.items()]
@@ -108,8 +109,8 @@ def plan_sharing(
     if isinstance(queries, Mapping):
         named = cast("Mapping[str, Sequence[Join]]", queries)
         queries = [JoinQuery(joins, name) for name, joins in named.items()]
-    found = join_trees(queries)
-    names = [tree.name for tree in found]
+    trees = join_trees(queries)
+    names = [tree.name for tree in trees]
     if weights is not None and not isinstance(weights, Mapping):
         if len(weights) != len(names):
             raise GinghamError(
@@ -118,29 +119,32 @@ def plan_sharing(
                 "as many weights as queries, or none",
             )
         weights = dict(zip(names, weights, strict=True))
-    weighed = check_weights(names, weights)
+    all_weights = check_weights(names, weights)
     universe = fragments or {}
     graph = coalesce(
-        found,
+        trees,
         metric,
-        weighed,
+        all_weights,
         share=share != "none",
         fold=fold,
-        ties=worth_tying(found, universe) if share == "fragments" else (),
+        ties=worth_tying(trees, universe) if share == "fragments" else (),
         effort=effort,
     )
-    realized, notices = _reduced(graph, universe, metric, weighed, reduce=share == "fragments")
-    check_budget(budget, len(realized.vertices))
+    if share == "fragments":
+        basis, notices = _reduced(graph, universe, metric, all_weights)
+    else:
+        basis, notices = sketch_basis(graph, universe), []
+    check_budget(budget, len(basis.vertices))
     return SharingPlan(
-        realized.vertices,
-        dict(zip(names, realized.factors, strict=True)),
-        (),
-        {},
-        0.0,
-        metric,
-        dict(zip(names, weighed, strict=True)),
-        seed,
-        (*graph.notices, *notices),
+        vertices=basis.vertices,
+        factors=dict(zip(names, basis.factors, strict=True)),
+        words=(),
+        copies={},
+        error=0.0,
+        metric=metric,
+        weights=dict(zip(names, all_weights, strict=True)),
+        seed=seed,
+        notices=(*graph.notices, *notices),
     ).within(budget)
 
 
@@ -149,27 +153,25 @@ def _reduced(
     universe: Mapping[str, int],
     metric: Metric,
     weights: Sequence[float],
-    *,
-    reduce: bool,
 ) -> tuple[SketchBasis, list[str]]:
-    """Replace groups of selections by a basis wherever that lowers the error."""
+    """Replace groups of selections by a basis wherever that lowers the error; with notices."""
     best = sketch_basis(graph, universe)
-    chosen: list[str] = []
-    taken = []
-    for key, members in groups(graph).items() if reduce else ():
+    notices: list[str] = []
+    reduced: list[Node] = []
+    for key, members in groups(graph).items():
         selections = {graph.nodes[member].occurrence.selection for member in members}
         if len(selections) < 2:
             continue
-        tried = sketch_basis(graph, universe, [*taken, key])
+        tried = sketch_basis(graph, universe, [*reduced, key])
         fewer = len(best.vertices) - len(tried.vertices)
         if fewer <= 0:
             continue
         error = least_error(metric, best.uses(), weights)
         if least_error(metric, tried.uses(), weights) < error:
             relation = key.occurrence.relation
-            chosen.append(
+            notices.append(
                 f"{relation}: {len(selections)} selections from {len(members) - fewer} sketches"
             )
-            taken.append(key)
+            reduced.append(key)
             best = tried
-    return best, chosen
+    return best, notices

@@ -1,11 +1,11 @@
-"""Four-wise independent signs, reproducible from a seed.
+"""Random signs of join keys: four-wise independent, reproducible from a seed (xi families).
 
 The sign of key i is the parity of the bits that i and i cubed, taken in the field of 2^64
 elements, have in common with two random words, plus one random bit: any four (even five)
 different keys have signs that are independent, each +1 or -1 with equal probability (Alon,
 Matias, Szegedy 1996: dual BCH codes). All 64 bits of a key count, so nothing is folded; a
 polynomial modulo an odd prime would fold keys beyond the prime, and its last bit is not exactly
-balanced. Powers are taken once for each key and not for each copy: a sign then costs two ANDs.
+balanced. Cubes are computed once for each key and not for each copy: a sign then costs two ANDs.
 """
 
 from __future__ import annotations
@@ -18,29 +18,29 @@ from gingham.core.arrays import Ints, Words
 
 ONE, HALF = np.uint64(1), np.uint64(2**32 - 1)
 # Every fourth bit, from the first, second, third and fourth one on.
-FOURTHS = [np.uint64((2**64 - 1) // 15 << place) for place in range(4)]
+FOURTHS = [np.uint64((2**64 - 1) // 15 << first) for first in range(4)]
 
 
 def family_seeds(seed: int, number: int, copies: int) -> Words:
-    """The seeds of one family: for each copy a word for i, one for its cube, and a sign bit.
+    """Draw the seeds of a xi family: for each copy a word for a key, one for its cube, a sign bit.
 
-    More copies begin with the same ones.
+    The first seeds are the same whatever the number of copies.
     """
     key = [seed & (2**64 - 1), number]
     return np.random.Philox(key=key).random_raw(3 * copies).reshape(copies, 3)
 
 
 def signs(seeds: Words, keys: Words) -> Ints:
-    """+1 or -1 for each copy and key."""
+    """Compute the sign, +1 or -1, of each key in each copy."""
     common = (seeds[:, :1] & keys) ^ (seeds[:, 1:2] & cubes(keys))
     odd = (np.bitwise_count(common).astype(np.uint64) ^ seeds[:, 2:]) & ONE
     return 1 - 2 * odd.astype(np.int64)
 
 
 def cubes(keys: Words) -> Words:
-    """The third power of each key in the field of 2^64 elements."""
+    """Compute the third power of each key in the field of 2^64 elements."""
     low, high = keys & HALF, keys >> np.uint64(32)
-    # Squaring is linear in a field of two's powers: it only spreads the bits.
+    # In a field of characteristic two squaring is linear: it only spreads the bits.
     square = _reduced(_spread(low), _spread(high))
     few, many = square & HALF, square >> np.uint64(32)
     lowest, highest = _product(low, few), _product(high, many)
@@ -50,29 +50,29 @@ def cubes(keys: Words) -> Words:
 
 
 def _spread(bits: Words) -> Words:
-    """32 bits with a zero after each."""
+    """Insert a zero after each of 32 bits."""
     for shift in (16, 8, 4, 2, 1):
-        kept = np.uint64((2**64 - 1) // (2**shift + 1))  # every other group of `shift` bits
-        bits = (bits | bits << np.uint64(shift)) & kept
+        mask = np.uint64((2**64 - 1) // (2**shift + 1))  # every other group of `shift` bits
+        bits = (bits | bits << np.uint64(shift)) & mask
     return bits
 
 
 def _product(left: Words, right: Words) -> Words:
-    """The product of 32-bit polynomials.
+    """Multiply polynomials of 32 bits over the field of two elements.
 
-    Of factors that have one bit in four a multiplication adds at most eight ones in each place,
-    and what it carries stays within the three places that are empty.
+    Where factors have one bit in four, an integer product adds at most eight ones at each
+    position, and carries stay within the three positions that are empty.
     """
     lefts, rights = ([side & every for every in FOURTHS] for side in (left, right))
     result = np.zeros_like(left)
-    for place, every in enumerate(FOURTHS):
-        products = (lefts[i] * rights[place - i] for i in range(4))
+    for first, every in enumerate(FOURTHS):
+        products = (lefts[i] * rights[first - i] for i in range(4))
         result |= reduce(np.bitwise_xor, products) & every
     return result
 
 
 def _reduced(low: Words, high: Words) -> Words:
-    """The remainder of a polynomial of 128 bits; x^64 + x^4 + x^3 + x + 1 is irreducible."""
+    """Reduce a polynomial of 128 bits modulo x^64 + x^4 + x^3 + x + 1, which is irreducible."""
     beyond = high >> np.uint64(63) ^ high >> np.uint64(61) ^ high >> np.uint64(60)
     folded = high ^ beyond
     return low ^ folded ^ folded << ONE ^ folded << np.uint64(3) ^ folded << np.uint64(4)

@@ -1,9 +1,9 @@
-"""Sketches for different selections of the same rows, fewer than there are selections.
+"""Choose fewer sketches than there are selections of the same rows.
 
 A fragment is a set of rows that satisfy the same selections. A sketch is linear: that of a
-selection is the sum of the sketches of its fragments, if all are on the same xi families. So a
-basis of the selections, as rows of numbers over fragments, is all that must be kept. Its
-coefficients are whole, so counters stay exact.
+selection is the sum of the sketches of its fragments, if all are on the same xi families. So it is
+enough to store a basis of the selections, as rows of numbers over fragments. Its coefficients are
+whole, so counters stay exact.
 
     all, even, odd    ->    2 sketches: all = even + odd
 """
@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from gingham.estimates.algebra.coalesce import JointGraph, Node
 from gingham.estimates.algebra.join_query import JoinTree, Occurrence
@@ -21,13 +22,16 @@ from gingham.estimates.algebra.vertex import Factor, Vertex
 
 Selection = frozenset[int] | None
 
-# Stands for every fragment that no selection mentions.
+# Stands for all fragments that no selection mentions.
 REST = -1
 
 
 @dataclass(frozen=True, slots=True)
 class SketchBasis:
-    """Vertices, and for each query the factors of its estimate, one for each occurrence."""
+    """The sketches of all queries, and the factors that each query multiplies to its estimate.
+
+    A query has one factor for each of its occurrences.
+    """
 
     vertices: tuple[Vertex, ...]
     factors: tuple[tuple[Factor, ...], ...]
@@ -38,95 +42,109 @@ class SketchBasis:
 
 
 def worth_tying(trees: Iterable[JoinTree], universe: Mapping[str, int]) -> tuple[Occurrence, ...]:
-    """Occurrences, selections left out, that have more selections than a basis needs."""
+    """Find occurrences, without their selections, whose selections have a smaller basis."""
     selections: dict[Occurrence, dict[Selection, None]] = defaultdict(dict)
     for occurrence in (occurrence for tree in trees for occurrence in tree.occurrences):
         selections[replace(occurrence, selection=None)][occurrence.selection] = None
     return tuple(
         occurrence
-        for occurrence, found in selections.items()
-        if 0 < len(_fewest(tuple(found), universe.get(occurrence.relation))[1]) < len(found)
+        for occurrence, different in selections.items()
+        if 0
+        < len(_basis(tuple(different), universe.get(occurrence.relation)).rows)
+        < len(different)
     )
 
 
 def sketch_basis(
     graph: JointGraph, universe: Mapping[str, int], reduced: Collection[Node] = ()
 ) -> SketchBasis:
-    """A vertex for each node of the graph, or a basis for each group of nodes in `reduced`."""
+    """Make a vertex for each node of the graph, but a basis for each group of nodes in `reduced`.
+
+    `universe` has the number of fragments of relations, where that is known.
+    """
     vertices: list[Vertex] = []
     of_node: dict[int, Factor] = {}
     for key, members in groups(graph).items():
         selections = tuple(dict.fromkeys(graph.nodes[m].occurrence.selection for m in members))
         relation = key.occurrence.relation
-        columns, rows = _fewest(selections, universe.get(relation)) if key in reduced else ([], ())
-        if not rows:
+        basis = _basis(selections, universe.get(relation)) if key in reduced else _Basis([], ())
+        if not basis.rows:
             for member in members:
                 selection = graph.nodes[member].occurrence.selection
                 of_node[member] = ((len(vertices), 1),)
-                vertices.append(_vertex(len(vertices), key, *_plain(selection)))
+                vertices.append(_vertex(len(vertices), key, _selected(selection)))
             continue
         first = len(vertices)
-        for row in rows:
-            vertices.append(_vertex(len(vertices), key, *_combined(columns, row)))
+        for row in basis.rows:
+            vertices.append(_vertex(len(vertices), key, _combined(basis.columns, row)))
         for member in members:
-            row = _row(graph.nodes[member].occurrence.selection, columns)
-            times = coordinates(row, rows)
+            row = _row(graph.nodes[member].occurrence.selection, basis.columns)
+            times = coordinates(row, basis.rows)
             assert times is not None  # the basis was made from this row
-            # What selects nothing reads a sketch as well, no times: it still is of that relation.
-            read = tuple((first + i, t) for i, t in enumerate(times) if t)
-            of_node[member] = read or ((first, 0),)
+            # An empty selection reads a sketch zero times: a factor names at least one vertex.
+            factor = tuple((first + i, t) for i, t in enumerate(times) if t)
+            of_node[member] = factor or ((first, 0),)
     factors = [tuple(of_node[node] for node in used) for used in graph.uses]
     return SketchBasis(tuple(vertices), tuple(factors))
 
 
 def groups(graph: JointGraph) -> dict[Node, list[int]]:
-    """Nodes that differ in nothing but their selections."""
-    found: dict[Node, list[int]] = defaultdict(list)
+    """Group the nodes of a graph that differ in nothing but their selections."""
+    grouped: dict[Node, list[int]] = defaultdict(list)
     for number, node in enumerate(graph.nodes):
-        found[replace(node, occurrence=replace(node.occurrence, selection=None))].append(number)
-    return found
+        grouped[replace(node, occurrence=replace(node.occurrence, selection=None))].append(number)
+    return grouped
 
 
-def _fewest(
-    selections: Sequence[Selection], universe: int | None
-) -> tuple[list[list[int]], tuple[Row, ...]]:
-    """Fragments that no selection tells apart, as columns, and a basis over them."""
+class _Basis(NamedTuple):
+    columns: list[list[int]]  # fragments that no selection tells apart
+    rows: tuple[Row, ...]  # one for each sketch: how often the rows of each column count
+
+
+class _Multiplicity(NamedTuple):
+    coefficients: tuple[tuple[int, int], ...]  # fragments, and how often their rows count
+    otherwise: int  # how often all other rows count
+
+
+def _basis(selections: Sequence[Selection], universe: int | None) -> _Basis:
+    """Compute a basis of selections; `universe` is the number of fragments, if it is known."""
     mentioned = {fragment for selection in selections for fragment in selection or ()}
     every = [*sorted(mentioned), REST] if universe is None else [*range(universe)]
     by_signature: dict[Row, list[int]] = defaultdict(list)
     for fragment in every:
         signature = tuple(int(s is None or fragment in s) for s in selections)
         by_signature[signature].append(fragment)
-    columns = [found for signature, found in by_signature.items() if any(signature)]
-    return columns, basis([_row(selection, columns) for selection in selections])
+    columns = [fragments for signature, fragments in by_signature.items() if any(signature)]
+    return _Basis(columns, basis([_row(selection, columns) for selection in selections]))
 
 
 def _row(selection: Selection, columns: list[list[int]]) -> Row:
+    """A selection as numbers: 1 for columns that it selects, 0 for others."""
     return tuple(int(selection is None or column[0] in selection) for column in columns)
 
 
-def _plain(selection: Selection) -> tuple[tuple[tuple[int, int], ...], int]:
+def _selected(selection: Selection) -> _Multiplicity:
+    """Count selected rows once, and no others."""
     if selection is None:
-        return (), 1
-    return tuple((fragment, 1) for fragment in sorted(selection)), 0
+        return _Multiplicity((), 1)
+    return _Multiplicity(tuple((fragment, 1) for fragment in sorted(selection)), 0)
 
 
-def _combined(columns: list[list[int]], row: Row) -> tuple[tuple[tuple[int, int], ...], int]:
+def _combined(columns: list[list[int]], row: Row) -> _Multiplicity:
+    """Count the rows of fragments as often as a row of the basis says."""
     times = {fragment: t for column, t in zip(columns, row, strict=True) for fragment in column}
     otherwise = times.pop(REST, 0)
-    return tuple(sorted((f, t) for f, t in times.items() if t != otherwise)), otherwise
+    coefficients = sorted((f, t) for f, t in times.items() if t != otherwise)
+    return _Multiplicity(tuple(coefficients), otherwise)
 
 
-def _vertex(
-    number: int, key: Node, coefficients: tuple[tuple[int, int], ...], otherwise: int
-) -> Vertex:
-    occurrence = key.occurrence
+def _vertex(number: int, key: Node, multiplicity: _Multiplicity) -> Vertex:
     return Vertex(
-        number,
-        occurrence.relation,
-        occurrence.attributes,
-        key.families,
-        occurrence.measure,
-        coefficients,
-        otherwise,
+        number=number,
+        relation=key.occurrence.relation,
+        attributes=key.occurrence.attributes,
+        families=key.families,
+        measure=key.occurrence.measure,
+        coefficients=multiplicity.coefficients,
+        otherwise=multiplicity.otherwise,
     )

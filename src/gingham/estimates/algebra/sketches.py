@@ -1,4 +1,4 @@
-"""Rows to sketches, and sketches to estimates."""
+"""Sketch the rows of relations, and estimate queries from the sketches."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from gingham.estimates.algebra.vertex import Factor
 
 @dataclass(frozen=True, slots=True)
 class Sketches:
-    """Ints by vertex, for one plan; those of parts add up to those of the whole, exactly.
+    """The counters of a plan's sketches, by vertex; sketches of parts of the rows can be added.
 
-    `kinds` are the types of keys by xi family.
+    `fingerprint` is that of the plan; `kinds` has the kind of join keys by xi family.
     """
 
     fingerprint: str
@@ -42,15 +42,15 @@ class Sketches:
                 "add sketches that were made with the same plan",
             )
         counters = dict(self.counters)
-        for vertex, its in other.counters.items():
-            mine = counters.get(vertex)
-            signed = sign * its
-            counters[vertex] = signed if mine is None else _added(mine, signed)
+        for vertex, added in other.counters.items():
+            present = counters.get(vertex)
+            signed = sign * added
+            counters[vertex] = signed if present is None else _added(present, signed)
         return Sketches(self.fingerprint, counters, _same_kinds(self.kinds, other.kinds))
 
 
 def empty(plan: SharingPlan) -> Sketches:
-    """The sketches of no rows."""
+    """Make the sketches of no rows."""
     return Sketches(plan.fingerprint, {}, {})
 
 
@@ -68,7 +68,7 @@ def sketch(
 
     A row may stand for many: `counts` says how many, negative if they are deleted; `sums` has
     their measures added up, negative likewise. `fragments` has the fragment of each row. Rows
-    whose key is NULL join nothing. `grouped` says that no two rows have all their keys alike.
+    whose key is NULL join nothing. `grouped` says that no two rows agree in all keys.
     """
     vertices = plan.of(relation)
     if not vertices:
@@ -79,37 +79,41 @@ def sketch(
     for vertex in vertices:
         counters[vertex.number] = rows.count(plan, vertex)[1][0]
         pairs = zip(vertex.families, vertex.attributes, strict=True)
-        known = {f: kind for f, a in pairs if (kind := rows.keys[a].kind)}
-        kinds = _same_kinds(kinds, known if rows.size else {})
+        vertex_kinds = {f: kind for f, a in pairs if (kind := rows.keys[a].kind)}
+        kinds = _same_kinds(kinds, vertex_kinds if rows.size else {})
     return Sketches(plan.fingerprint, counters, kinds)
 
 
-def truncate(sketches: Sketches, plan: SharingPlan, to: SharingPlan) -> Sketches:
-    """The same sketches with fewer copies, as a plan with the same vertices wants them."""
-    fits = zip(plan.words, to.words, strict=True) if plan.vertices == to.vertices else [(0, 1)]
+def truncate(sketches: Sketches, plan: SharingPlan, smaller: SharingPlan) -> Sketches:
+    """Drop copies, so that the sketches of a plan fit one of the same vertices and fewer words."""
+    sizes = (
+        zip(plan.words, smaller.words, strict=True)
+        if plan.vertices == smaller.vertices
+        else [(0, 1)]
+    )
     if (
         sketches.fingerprint != plan.fingerprint
-        or plan.seed != to.seed
-        or any(have < want for have, want in fits)
+        or plan.seed != smaller.seed
+        or any(before < after for before, after in sizes)
     ):
         raise GinghamError(
             "sketches that do not contain those of the other plan",
             "it has other vertices, another seed or more words",
             "sketch the rows again, or make the plan with plan.within(...)",
         )
-    counters = {v: counters[: to.words[v]] for v, counters in sketches.counters.items()}
-    return Sketches(to.fingerprint, counters, sketches.kinds)
+    counters = {v: counters[: smaller.words[v]] for v, counters in sketches.counters.items()}
+    return Sketches(smaller.fingerprint, counters, sketches.kinds)
 
 
 def estimate(
     plan: SharingPlan, sketches: Sketches, query: str, confidence: float = 0.95
 ) -> Estimate:
-    """What a query answers, as far as sketches know."""
+    """Estimate the answer of a query, with an interval."""
     return median_of_means(samples(plan, sketches, query), confidence, plan.space(query))
 
 
 def samples(plan: SharingPlan, sketches: Sketches, query: str) -> Floats:
-    """Independent estimates, each right on average: one for each copy."""
+    """Compute independent unbiased estimates of a query: one for each copy."""
     if plan.fingerprint != sketches.fingerprint:
         raise GinghamError(
             "sketches of another plan", "their sizes and signs differ", "use the plan they are of"
@@ -122,12 +126,13 @@ def samples(plan: SharingPlan, sketches: Sketches, query: str) -> Floats:
 
 
 def _combined(factor: Factor, sketches: Sketches, copies: int) -> Floats:
+    """Add up the sketches of a factor."""
     total = np.zeros(copies, dtype=np.int64)
     for vertex, times in factor:
         counters = sketches.counters.get(vertex)
         if counters is None:
             continue
-        # Python's integers know what 64 bits do not hold.
+        # Compared as Python integers, which do not overflow.
         if abs(times) * int(np.abs(counters).max()) >= 2**63:
             raise overflow()
         total = _added(total, times * counters[:copies])
@@ -135,6 +140,7 @@ def _combined(factor: Factor, sketches: Sketches, copies: int) -> Floats:
 
 
 def _added(one: Ints, other: Ints) -> Ints:
+    """Add counters; raise if a sum overflows 64 bits."""
     total = one + other
     if (((one ^ total) & (other ^ total)) < 0).any():
         raise overflow()
@@ -142,6 +148,7 @@ def _added(one: Ints, other: Ints) -> Ints:
 
 
 def _same_kinds(one: Mapping[int, str], other: Mapping[int, str]) -> dict[int, str]:
+    """Combine the kinds of keys by xi family; raise if keys of one family differ in kind."""
     for number in one.keys() & other.keys():
         if one[number] != other[number]:
             raise AnswerError(

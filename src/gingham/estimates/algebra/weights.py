@@ -1,6 +1,7 @@
-"""How hard a query is: the variance of its estimate relative to its squared answer, times eight.
+"""The weight of a query says how hard it is to estimate: its relative variance, times eight.
 
-Known from sketches of an earlier window, or guessed from histograms.
+That is the variance of one copy of its estimate over its squared answer: measured from sketches of
+an earlier window, or guessed from histograms.
 """
 
 from __future__ import annotations
@@ -18,20 +19,20 @@ from gingham.estimates.algebra.sharing_plan import SharingPlan
 from gingham.estimates.algebra.sketches import Sketches, samples
 
 BUCKETS = 200
-# The constant of the paper; it is the same for all queries and changes no allocation.
+# The paper's constant; it is the same for all queries and changes no allocation.
 SCALE = 8.0
 
 
 @dataclass(frozen=True, slots=True)
 class Histogram:
-    """Rows by buckets of whole-numbered keys; `edges` has the first key of each bucket.
+    """The number of rows in each bucket of integer keys; `edges` are the bounds of buckets.
 
-    `parts` has the rows of each fragment apart, if queries select some.
+    `by_fragment` has the rows of each fragment apart, where queries select fragments.
     """
 
     edges: Floats
     rows: Floats
-    parts: Mapping[int, Floats] | None = None
+    by_fragment: Mapping[int, Floats] | None = None
 
     @classmethod
     def of(
@@ -42,71 +43,75 @@ class Histogram:
         *,
         fragments: Ints | None = None,
     ) -> Histogram:
-        """Buckets of equal width between the least and the largest key."""
+        """Count rows in buckets of equal width between the least and the largest key."""
         if not len(keys):
             return cls(np.array([0.0, 1.0]), np.zeros(1))
         low, high = int(keys.min()), int(keys.max()) + 1
         steps = min(buckets, high - low)
         edges = np.floor(np.linspace(low, high, steps + 1))
-        place = np.searchsorted(edges, keys, side="right") - 1
+        bucket = np.searchsorted(edges, keys, side="right") - 1
         weights = np.ones(len(keys)) if counts is None else counts
 
-        def rows(some: Bools) -> Floats:
-            found = np.bincount(place[some], weights=weights[some], minlength=steps)
-            return found.astype(np.float64)
+        def rows(selected: Bools) -> Floats:
+            sums = np.bincount(bucket[selected], weights=weights[selected], minlength=steps)
+            return sums.astype(np.float64)
 
-        parts = None
+        by_fragment = None
         if fragments is not None:
-            parts = {int(part): rows(fragments == part) for part in np.unique(fragments)}
-        return cls(edges, rows(np.ones(len(keys), dtype=np.bool_)), parts)
+            by_fragment = {int(f): rows(fragments == f) for f in np.unique(fragments)}
+        return cls(edges, rows(np.ones(len(keys), dtype=np.bool_)), by_fragment)
 
     def selected(self, selection: frozenset[int] | None) -> Histogram:
-        """The rows of some fragments; all rows, as a fair sample, if they are not known apart."""
-        if selection is None or self.parts is None:
+        """The histogram of some fragments; without `by_fragment` that of all rows stands for it."""
+        if selection is None or self.by_fragment is None:
             return self
-        some = [rows for part, rows in self.parts.items() if part in selection]
-        return Histogram(self.edges, np.sum([np.zeros_like(self.rows), *some], axis=0))
+        selected = [rows for fragment, rows in self.by_fragment.items() if fragment in selection]
+        return Histogram(self.edges, np.sum([np.zeros_like(self.rows), *selected], axis=0))
 
     def frequencies(self, edges: Floats) -> Floats:
-        """The part of all rows that one key of each finer bucket has, if keys are spread evenly."""
+        """The share of all rows that one key of each finer bucket has, if keys spread evenly."""
         total = self.rows.sum()
         if not total:
             return np.zeros(len(edges) - 1)
         each = self.rows / np.diff(self.edges) / total
-        place = np.searchsorted(self.edges, edges[:-1], side="right") - 1
-        inside = (place >= 0) & (place < len(each))
-        return np.where(inside, each[np.clip(place, 0, len(each) - 1)], 0.0)
+        bucket = np.searchsorted(self.edges, edges[:-1], side="right") - 1
+        inside = (bucket >= 0) & (bucket < len(each))
+        return np.where(inside, each[np.clip(bucket, 0, len(each) - 1)], 0.0)
 
 
 def histogram_weights(
     queries: Iterable[JoinQuery | Sequence[Join]],
     statistics: Mapping[str, Mapping[str, Histogram]],
 ) -> dict[str, float]:
-    """Weights as they would be if the attributes of a relation were independent.
+    """Guess the weights of queries, as if the attributes of a relation were independent.
 
     Then the second moment of an estimate is a product over joins. A join that seems empty weighs
-    as much as the heaviest that does not. Only rows that a query selects are looked at.
+    as much as the heaviest that does not. Only the rows that a query selects count.
+    `statistics` has a histogram for each relation and attribute.
     """
-    found = {tree.name: _weight(tree, statistics) for tree in join_trees(queries)}
-    heaviest = max((weight for weight in found.values() if math.isfinite(weight)), default=1.0)
-    return {name: min(weight, heaviest) for name, weight in found.items()}
+    guessed = {tree.name: _weight(tree, statistics) for tree in join_trees(queries)}
+    heaviest = max((weight for weight in guessed.values() if math.isfinite(weight)), default=1.0)
+    return {name: min(weight, heaviest) for name, weight in guessed.items()}
 
 
 def sketch_weights(plan: SharingPlan, sketches: Sketches) -> dict[str, float]:
-    """Weights from the spread of estimates that were made with a plan.
+    """Measure the weights of a plan's queries by how the copies of their estimates spread.
 
-    An answer is taken for two standard errors larger than it seems, so that a query about which
-    little is known does not starve the others.
+    A query whose copies do not tell keeps the weight that it has in the plan.
     """
-    found: dict[str, float] = {}
+    measured: dict[str, float] = {}
     for query in plan.copies:
         weight = weight_of(samples(plan, sketches, query))
-        found[query] = plan.weights[query] if weight is None else weight
-    return found
+        measured[query] = plan.weights[query] if weight is None else weight
+    return measured
 
 
 def weight_of(values: Floats) -> float | None:
-    """A weight from samples of one query; None if they do not tell."""
+    """Measure a weight from samples of one query; None if they are equal or too few.
+
+    The answer is taken as two standard errors larger than the mean, so that a query about which
+    little is known does not starve the others.
+    """
     variance = float(values.var(ddof=1)) if len(values) > 1 else 0.0
     if not variance:
         return None
@@ -115,7 +120,8 @@ def weight_of(values: Floats) -> float | None:
 
 
 def _weight(tree: JoinTree, statistics: Mapping[str, Mapping[str, Histogram]]) -> float:
-    second = 1.0
+    """Guess the weight of one query; infinite if a join seems empty."""
+    second = 1.0  # the second moment of the estimate, relative to the squared answer
     for edge in tree.edges:
         sides = [_histogram(tree, slot, statistics) for slot in edge]
         edges = np.unique(np.concatenate([side.edges for side in sides]))
@@ -126,7 +132,7 @@ def _weight(tree: JoinTree, statistics: Mapping[str, Mapping[str, Histogram]]) -
             return math.inf
         alone = float((p * p * width).sum() * (q * q * width).sum())
         twice = float((p * p * q * q * width).sum())
-        # Two pairs of rows agree on a join as they should, crosswise, or each side within itself.
+        # Signs cancel unless two pairs of rows agree as joined, crosswise, or within each side.
         second *= 2 + (alone - 2 * twice) / joined**2
     return max(SCALE * (second - 1), 1e-9)
 

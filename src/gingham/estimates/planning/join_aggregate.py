@@ -1,4 +1,4 @@
-"""COUNT or SUM over a join: what one user asks of several relations."""
+"""A join aggregate: a query for COUNT or SUM over a join of relations, as parsed from SQL."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Equality = tuple[str, str, str, str]  # alias, expression, alias, expression
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """Rows that may be joined, with the Spark types of their columns; a stream has a time."""
+    """A registered stream or table: the Spark types of its columns, a stream's event time."""
 
     name: str
     columns: Mapping[str, str]
@@ -22,7 +22,7 @@ class Relation:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which rows of a relation count."""
+    """The rows of a relation that count: as a predicate, and as SQL."""
 
     predicate: Predicate
     sql: str
@@ -32,8 +32,8 @@ class Selection:
 class JoinAggregate:
     """SELECT count(*) or sum(...) FROM relations WHERE joins AND selections GROUP BY window.
 
-    All SQL in it is over the columns of one relation, fully resolved. An alias without a measure
-    counts its rows. A window cuts every stream of the query alike, and no table.
+    Each SQL expression is over the columns of one relation, with names resolved. A relation without
+    a measure counts its rows. The window cuts every stream of the query alike, and no table.
     """
 
     name: str

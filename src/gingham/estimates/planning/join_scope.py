@@ -1,4 +1,4 @@
-"""Names in a join of many relations: which of them a column is of."""
+"""Resolve the names of columns in a join: which relation each is a column of."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class JoinScope:
     merged: dict[str, str] = field(default_factory=dict[str, str])  # by USING: column -> alias
 
     def enter(self, table: exp.Expr, catalog: Mapping[str, Relation]) -> str:
-        """Add a relation of the FROM clause; gives its alias."""
+        """Add a relation of the FROM clause, and return its alias."""
         if not isinstance(table, exp.Table):
             raise QueryError(
                 f"a join with {canonical_sql(table)[:40]}",
@@ -46,16 +46,16 @@ class JoinScope:
         return alias
 
     def aliases(self, node: exp.Expr) -> list[str]:
-        """The relations whose columns an expression reads, in order of appearance."""
-        found = (self.owner(c)[0] for c in node.find_all(exp.Column, bfs=False))
-        return list(dict.fromkeys(found))
+        """The aliases of relations whose columns an expression reads, in order of appearance."""
+        owners = (self.owner(c)[0] for c in node.find_all(exp.Column, bfs=False))
+        return list(dict.fromkeys(owners))
 
     def bare(self, node: exp.Expr) -> exp.Expr:
-        """An expression over one relation, without the relation's alias."""
+        """Strip the alias from the columns of an expression over one relation."""
         return node.transform(lambda n: self.owner(n)[1] if isinstance(n, exp.Column) else n)
 
     def owner(self, node: exp.Column) -> tuple[str, exp.Expr]:
-        """The alias that a column is of, and the column without it."""
+        """Resolve a column: the alias of its relation, and the column without that alias."""
         parts = [part.name for part in node.parts]
         head = parts[0].lower()
         if len(parts) > 1 and head in self.relations:
@@ -71,19 +71,20 @@ class JoinScope:
         return alias, bare
 
     def _only_owner(self, parts: list[str]) -> str:
+        """The alias of the only relation that has a column of this name."""
         name = parts[0]
         if name.lower() in self.merged:
             return self.merged[name.lower()]
-        found = [alias for alias, r in self.relations.items() if matching_column(name, r.columns)]
-        if not found:
+        owners = [alias for alias, r in self.relations.items() if matching_column(name, r.columns)]
+        if not owners:
             raise self._unknown(".".join(parts))
-        if len(found) > 1:
+        if len(owners) > 1:
             raise QueryError(
                 f"{name} is ambiguous",
-                f"{' and '.join(found)} both have it",
-                f"the relation's name before it, for example {found[0]}.{name}",
+                f"{' and '.join(owners)} both have it",
+                f"the relation's name before it, for example {owners[0]}.{name}",
             )
-        return found[0]
+        return owners[0]
 
     def _unknown(self, name: str) -> QueryError:
         reachable = [f"{a}.{c}" for a, r in self.relations.items() for c in r.columns]

@@ -1,4 +1,4 @@
-"""COUNT and SUM over joins: SQL text to a query that sketches can estimate, or to why not.
+"""Parse COUNT and SUM over joins: SQL text to a join aggregate, or the reason of a refusal.
 
     SELECT sum(l.price * o.rate) FROM orders o, items l
     WHERE o.id = l.order_id AND l.price > 10 GROUP BY window(ts, '10 minutes')
@@ -32,7 +32,7 @@ _SHAPE = "SELECT count(*) or sum(r.x) FROM r, s WHERE r.a = s.b AND r.c > 5"
 
 
 def parse_join_aggregate(text: str, name: str, catalog: Mapping[str, Relation]) -> JoinAggregate:
-    """Read one query over relations by their names in lower case."""
+    """Parse one query; `catalog` has relations by their names in lower case."""
     body, clause = cut_range_clause(text)
     select = parse_select(body)
     refuse_what_cannot_be_shared(select)
@@ -47,7 +47,7 @@ def parse_join_aggregate(text: str, name: str, catalog: Mapping[str, Relation]) 
     window = _window(select, clause, scope)
     measures = _measures(_aggregate(select), scope)
     where = select.args.get("where")
-    conditions += _parts(where.this, exp.And) if where else ()
+    conditions += _operands(where.this, exp.And) if where else ()
     joins: list[Equality] = []
     selected: dict[str, list[exp.Expr]] = {}
     for condition in conditions:
@@ -62,18 +62,18 @@ def parse_join_aggregate(text: str, name: str, catalog: Mapping[str, Relation]) 
     # Refuses cycles.
     join_trees([JoinQuery(joins, name, relations)])
     return JoinAggregate(
-        name,
-        text.strip(),
-        relations,
-        tuple(joins),
-        measures,
-        {alias: _selection(found) for alias, found in selected.items()},
-        window,
+        name=name,
+        text=text.strip(),
+        relations=relations,
+        joins=tuple(joins),
+        measures=measures,
+        selections={alias: _selection(found) for alias, found in selected.items()},
+        window=window,
     )
 
 
 def _from(select: exp.Select, scope: JoinScope, catalog: Mapping[str, Relation]) -> list[exp.Expr]:
-    """Enter all relations; gives what ON and USING say."""
+    """Enter all relations of FROM into the scope, and return the conditions of ON and USING."""
     source = select.args.get("from_") or select.args.get("from")
     if source is None:
         raise QueryError("no relations in FROM", "a sketch estimates a join", _SHAPE)
@@ -93,29 +93,30 @@ def _from(select: exp.Select, scope: JoinScope, catalog: Mapping[str, Relation])
         merged = [column.name for column in join.args.get("using") or ()]
         conditions += [_using(name, before, alias, scope) for name in merged]
         if join.args.get("on"):
-            conditions += _parts(join.args["on"], exp.And)
+            conditions += _operands(join.args["on"], exp.And)
     return conditions
 
 
 def _using(name: str, before: list[str], alias: str, scope: JoinScope) -> exp.Expr:
+    """The equality that USING (name) stands for, between a relation and one before it."""
     having = [a for a in before if matching_column(name, scope.relations[a].columns)]
     other = scope.merged.get(name.lower()) or (having[0] if having else before[0])
     scope.merged[name.lower()] = other
     return exp.EQ(this=exp.column(name, other), expression=exp.column(name, alias))
 
 
-def _parts(node: exp.Expr, kind: type[exp.And | exp.Mul]) -> Iterator[exp.Expr]:
-    """What a chain of ANDs or of products joins."""
+def _operands(node: exp.Expr, operator: type[exp.And | exp.Mul]) -> Iterator[exp.Expr]:
+    """Yield the operands of a chain of ANDs or of products."""
     node = node.unnest()
-    if isinstance(node, kind):
-        yield from _parts(node.this, kind)
-        yield from _parts(node.expression, kind)
+    if isinstance(node, operator):
+        yield from _operands(node.this, operator)
+        yield from _operands(node.expression, operator)
     else:
         yield node
 
 
 def _equality(condition: exp.Expr, scope: JoinScope) -> Equality:
-    """A condition over several relations: it must be an equality of one with another."""
+    """Read a condition over several relations, which must be an equality between two."""
     if isinstance(condition, exp.Or):
         raise QueryError(
             f"an OR across relations: {canonical_sql(condition)[:80]}",
@@ -137,6 +138,7 @@ def _equality(condition: exp.Expr, scope: JoinScope) -> Equality:
 
 
 def _refuse_unjoined(scope: JoinScope, joins: list[Equality]) -> None:
+    """Refuse a query with a relation that no equality joins."""
     if len(scope.relations) == 1:
         raise QueryError(
             "no join",
@@ -154,33 +156,34 @@ def _refuse_unjoined(scope: JoinScope, joins: list[Equality]) -> None:
 
 
 def _selection(conditions: list[exp.Expr]) -> Selection:
-    both = exp.and_(*conditions, copy=False)
-    return Selection(to_predicate(both), canonical_sql(both))
+    conjunction = exp.and_(*conditions, copy=False)
+    return Selection(to_predicate(conjunction), canonical_sql(conjunction))
 
 
 def _aggregate(select: exp.Select) -> exp.Expr:
-    found: list[exp.Expr] = []
+    """The one count or sum of the SELECT list, which may also have the bounds of the window."""
+    aggregates: list[exp.Expr] = []
     for item in select.expressions:
         node = item.unalias().unnest()
         if isinstance(node, exp.Count | exp.Sum):
-            found.append(node)
+            aggregates.append(node)
         elif window_bound_node(node) is None:
             raise QueryError(
                 f"{canonical_sql(node)[:60]} over a join",
                 "an estimate is a count or a sum: these add up row by row",
                 "SELECT count(*) or sum(x); for an average one query for each of them",
             )
-    if len(found) != 1:
+    if len(aggregates) != 1:
         raise QueryError(
-            f"{len(found)} aggregates",
+            f"{len(aggregates)} aggregates",
             "each estimate has its own interval and its own share of the memory",
             "one query for each aggregate",
         )
-    return found[0]
+    return aggregates[0]
 
 
 def _measures(aggregate: exp.Expr, scope: JoinScope) -> dict[str, str]:
-    """What each relation adds up: nothing for count(*), factors of a product for sum(x * y)."""
+    """The measure of each relation: none for count(*), the factors of a product for sum(x * y)."""
     argument = aggregate.this.unnest()
     owners = [] if isinstance(argument, exp.Star) else scope.aliases(argument)
     if isinstance(aggregate, exp.Count):
@@ -195,21 +198,22 @@ def _measures(aggregate: exp.Expr, scope: JoinScope) -> dict[str, str]:
         )
     if len(owners) <= 1:
         return {(owners or list(scope.relations))[0]: canonical_sql(scope.bare(argument))}
-    factors = [(scope.aliases(factor), factor) for factor in _parts(argument, exp.Mul)]
+    factors = [(scope.aliases(factor), factor) for factor in _operands(argument, exp.Mul)]
     if any(len(owner) > 1 for owner, _ in factors):
         raise QueryError(
             f"{canonical_sql(aggregate)[:60]} mixes {' and '.join(owners)}",
             "a sketch adds up what one relation knows of its row; relations are multiplied",
             "a sum over one relation, sum(r.x), or over a product, sum(r.x * s.y)",
         )
-    found: dict[str, list[str]] = {alias: [] for alias in owners}
+    products: dict[str, list[str]] = {alias: [] for alias in owners}
     for owner, factor in factors:
-        # A constant may stand with any of them.
-        found[(owner or owners)[0]].append(f"({canonical_sql(scope.bare(factor))})")
-    return {alias: " * ".join(parts) for alias, parts in found.items()}
+        # A constant may be a factor of any relation's measure.
+        products[(owner or owners)[0]].append(f"({canonical_sql(scope.bare(factor))})")
+    return {alias: " * ".join(parts) for alias, parts in products.items()}
 
 
 def _window(select: exp.Select, clause: Window | None, scope: JoinScope) -> Window | None:
+    """The window of GROUP BY window(...) or of the RANGE clause; None without either."""
     grouped = grouping_expressions(select)
     calls = [node for node in grouped if is_window_call(node)]
     keys = [node for node in grouped if not is_window_call(node)]
@@ -228,20 +232,21 @@ def _window(select: exp.Select, clause: Window | None, scope: JoinScope) -> Wind
         raise QueryError(
             "a window over tables", "none of them has an event time", "no window, or a stream"
         )
-    return clause or _called(calls[0], streams)
+    return clause or _grouped_window(calls[0], streams)
 
 
-def _called(call: exp.Expr, streams: Mapping[str, str]) -> Window:
+def _grouped_window(call: exp.Expr, streams: Mapping[str, str]) -> Window:
+    """Read window(time, ...); `streams` has the event time of each stream by alias."""
     subject, time = call.expressions[0], next(iter(streams.values()))
-    named = isinstance(subject, exp.Column) and {subject.name.lower()} == {
-        found.lower() for found in streams.values()
+    is_event_time = isinstance(subject, exp.Column) and {subject.name.lower()} == {
+        name.lower() for name in streams.values()
     }
     qualified = subject.table if isinstance(subject, exp.Column) else ""
-    if not named:
+    if not is_event_time:
         raise QueryError(
             f"window({canonical_sql(subject)}, ...)",
             "a window cuts every stream of the query by its event time: "
-            + ", ".join(f"{alias}.{found}" for alias, found in streams.items()),
+            + ", ".join(f"{alias}.{name}" for alias, name in streams.items()),
             f"window({time}, ...)" if len(set(streams.values())) == 1 else "[RANGE r SLIDE s]",
         )
     if qualified and (len(streams) > 1 or qualified.lower() not in streams):

@@ -1,8 +1,9 @@
-"""Ask Spark what types a join aggregate has: which keys can meet, what can be added up."""
+"""Check the types of a join aggregate with Spark: joinable keys, summable measures."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql.types import (
@@ -32,7 +33,7 @@ from gingham.spark.spark_errors import refused_by_spark
 def check_join(
     query: JoinAggregate, types: Mapping[str, ExpressionTypes], make_safe: Mapping[str, ToTryForm]
 ) -> BoundJoin:
-    """The query with types; `types` and `make_safe` are of relations, by alias."""
+    """Check a query and add types to it; `types` and `make_safe` are of relations, by alias."""
     try:
         return _Binder(query, types, make_safe).bind()
     except (AnalysisException, ParseException) as error:
@@ -40,6 +41,8 @@ def check_join(
 
 
 class _Binder:
+    """Binds one query, and notes whether some expression of it may raise."""
+
     def __init__(
         self,
         query: JoinAggregate,
@@ -54,42 +57,47 @@ class _Binder:
     def bind(self) -> BoundJoin:
         query = self.query
         joins: list[Join] = []
-        for left, a, right, b in query.joins:
-            one, other = self._words(left, a, right, b)
-            joins.append((left, one, right, other))
+        for left, left_sql, right, right_sql in query.joins:
+            left_word, right_word = self._words(left, left_sql, right, right_sql)
+            joins.append((left, left_word, right, right_word))
         conditions = {alias: self._condition(alias, s) for alias, s in query.selections.items()}
         measures = {
             alias: self._measure(alias, sql, conditions.get(alias))
             for alias, sql in query.measures.items()
         }
-        return BoundJoin(query, tuple(joins), measures, conditions, fragile=self.fragile)
+        return BoundJoin(
+            query=query,
+            joins=tuple(joins),
+            measures=measures,
+            conditions=conditions,
+            fragile=self.fragile,
+        )
 
     def _words(self, left: str, a: str, right: str, b: str) -> tuple[str, str]:
-        """Both sides of an equality as 64-bit words that are equal if and only if the keys are."""
-        kinds = [self._type(left, a), self._type(right, b)]
-        (kind, one), (other, two) = (
-            _word(sql, found) for sql, found in zip((a, b), kinds, strict=True)
-        )
-        if kind is None or other is None:
-            found = kinds[0 if kind is None else 1].simpleString()
+        """Encode both sides of an equality as SQL of 64-bit words that are equal where keys are."""
+        types = [self._type(left, a), self._type(right, b)]
+        left_key, right_key = (_key(sql, kind) for sql, kind in zip((a, b), types, strict=True))
+        if left_key is None or right_key is None:
+            refused = types[0 if left_key is None else 1].simpleString()
             raise QueryError(
-                f"{left}.{a} = {right}.{b} joins a {found}",
+                f"{left}.{a} = {right}.{b} joins a {refused}",
                 "keys are hashed to 64 bits, and values of this type have no one form",
                 "a key of whole numbers, doubles, decimals, text, dates or times",
             )
-        if kind != other:
+        if left_key.kind != right_key.kind:
             raise QueryError(
-                f"{left}.{a} = {right}.{b} joins {kinds[0].simpleString()} with "
-                f"{kinds[1].simpleString()}",
+                f"{left}.{a} = {right}.{b} joins {types[0].simpleString()} with "
+                f"{types[1].simpleString()}",
                 "equal keys of different types are sketched differently",
                 "the same type on both sides: "
-                f"CAST({left}.{a} AS {kinds[1].simpleString().upper()}) = {right}.{b}",
+                f"CAST({left}.{a} AS {types[1].simpleString().upper()}) = {right}.{b}",
             )
         for alias, sql in ((left, a), (right, b)):
             self._may_raise(alias, sql)
-        return one, two
+        return left_key.word, right_key.word
 
     def _measure(self, alias: str, sql: str, condition: Condition | None) -> Measure:
+        """Bind a measure; if it may raise, it is evaluated for the rows of the query only."""
         kind = self._type(alias, sql)
         if not isinstance(kind, IntegralType | DecimalType):
             floats = isinstance(kind, FractionalType)
@@ -101,7 +109,7 @@ class _Binder:
                 else "whole numbers or decimals",
             )
         if self._may_raise(alias, sql) and condition is not None:
-            # Evaluated for rows of the query only; nobody else can share it.
+            # Evaluated for rows of the query only, so that no other query can share it.
             sql = f"CASE WHEN {condition.sql} THEN {sql} END"
         if not isinstance(kind, DecimalType):
             return Measure(f"coalesce({sql}, 0)")
@@ -110,17 +118,18 @@ class _Binder:
         return Measure(f"coalesce({sql}, {zero})", zero, kind.scale)
 
     def _condition(self, alias: str, selection: Selection) -> Condition:
+        """Bind a selection; one that may raise is evaluated whole, by Spark."""
         if not isinstance(self._type(alias, selection.sql), BooleanType):
             raise QueryError(
                 f"a condition that is not boolean: {selection.sql}",
                 "a row is kept or not",
                 "a comparison, for example x > 0",
             )
-        wanted = self.types[alias].scalars(expressions(selection.predicate))
-        known = {sql: kind.simpleString() for sql, kind in wanted.items()}
+        types = self.types[alias].scalars(expressions(selection.predicate))
+        type_names = {sql: kind.simpleString() for sql, kind in types.items()}
         try:
             return Condition(
-                typed(selection.predicate, known, lambda sql: (self._safe(alias, sql), None)),
+                typed(selection.predicate, type_names, lambda sql: (self._safe(alias, sql), None)),
                 selection.sql,
             )
         except NoTryForm:
@@ -135,6 +144,7 @@ class _Binder:
         return found
 
     def _may_raise(self, alias: str, sql: str) -> bool:
+        """Tell whether an expression may raise; then the query is fragile."""
         try:
             self._safe(alias, sql)
         except NoTryForm:
@@ -146,32 +156,37 @@ class _Binder:
         return self.types[alias].scalars([sql])[sql]
 
 
-def _word(sql: str, kind: DataType) -> tuple[str | None, str]:
-    """What keys of a type may be compared with, and their words, NULL for NULL.
+class _Key(NamedTuple):
+    kind: str  # keys of the same kind may be compared
+    word: str  # SQL of the 64-bit word, NULL for NULL
+
+
+def _key(sql: str, kind: DataType) -> _Key | None:
+    """Encode a join key as a 64-bit word; None if values of its type have no one form.
 
     Hashes of different keys are equal with a probability of 2^-64 for each pair.
     """
     hashed = f"IF(({sql}) IS NULL, NULL, xxhash64({sql}))"
     match kind:
         case IntegralType():
-            return "whole number", sql
+            return _Key("whole number", sql)
         case BooleanType():
-            return "boolean", f"CAST({sql} AS INT)"
+            return _Key("boolean", f"CAST({sql} AS INT)")
         case DecimalType():
             # Spark hashes the digits as one number: of 64 bits, or longer.
-            return f"decimal {kind.scale} {kind.precision <= 18}", hashed
+            return _Key(f"decimal {kind.scale} {kind.precision <= 18}", hashed)
         case FractionalType():
             double = f"CAST({sql} AS DOUBLE)"
-            return "float", f"IF(({sql}) IS NULL, NULL, xxhash64({double}))"
+            return _Key("float", f"IF(({sql}) IS NULL, NULL, xxhash64({double}))")
         case StringType() if kind.simpleString() == "string":
-            return "text", hashed
+            return _Key("text", hashed)
         case BinaryType():
-            return "bytes", hashed
+            return _Key("bytes", hashed)
         case DateType():
-            return "date", f"unix_date({sql})"
+            return _Key("date", f"unix_date({sql})")
         case TimestampType():
-            return "timestamp", f"unix_micros({sql})"
+            return _Key("timestamp", f"unix_micros({sql})")
         case TimestampNTZType():
-            return "timestamp_ntz", hashed
+            return _Key("timestamp_ntz", hashed)
         case _:
-            return None, sql
+            return None
