@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint bench soak clean
+.PHONY: help demo test check lint golden bench soak clean
 
 BIN := .venv/bin
 INSTALLED := .venv/installed
@@ -23,6 +23,9 @@ lint: $(INSTALLED)  ## Check formatting, lint, types and layers
 	$(BIN)/ruff check
 	$(BIN)/pyright
 	$(BIN)/lint-imports
+
+golden: $(INSTALLED)  ## Write the plans that tests/planning expects anew
+	$(BIN)/pytest tests/planning --rewrite
 
 bench: $(INSTALLED)  ## Run the benchmark NAME; without NAME, list the names
 	$(if $(NAME),$(WITH_JAVA) )$(BIN)/python -m benchmarks $(NAME) $(OPTIONS)

@@ -20,6 +20,17 @@ settings.register_profile(
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let `pytest tests/planning --rewrite` write the golden plans anew."""
+    parser.addoption("--rewrite", action="store_true", help="write the golden plans anew")
+
+
+@pytest.fixture
+def rewrite(request: pytest.FixtureRequest) -> bool:
+    """Tell whether golden files are to be written instead of compared."""
+    return bool(request.config.getoption("--rewrite"))
+
+
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """Give every test the same local session: starting one takes longer than most tests."""

@@ -13,8 +13,7 @@ from gingham import AnswerError, CatalogError, Estimator, GinghamError, Loom, Qu
 from gingham.core import names
 from gingham.estimates.algebra import sketch
 from gingham.estimates.planning.sketch_table import SketchTable
-from gingham.estimates.spark import sketch_pass
-from gingham.estimates.spark.sketch_pass import group_rows, make_sketcher
+from gingham.estimates.spark.sketch_pass import SketchPasses, group_rows, make_sketcher
 
 EPOCH = datetime(2024, 1, 1, tzinfo=UTC)
 ROWS = 400
@@ -148,10 +147,10 @@ def test_over_many_seeds_estimates_are_right_on_average_and_intervals_hold(loom:
         assert all(math.isfinite(row["upper"]) for row in rows), name
 
 
-def test_executors_make_the_same_sketches_bit_for_bit(loom: Loom, monkeypatch):
+def test_executors_make_the_same_sketches_bit_for_bit(loom: Loom):
     here = _counters(_with_all(loom, windowed=True))
-    monkeypatch.setattr(sketch_pass, "DRIVER_WORK", 0)
     sketches = _with_all(loom, windowed=True)
+    sketches._session = replace(sketches._session, _passes=SketchPasses(driver_work=0))
     there = _counters(sketches)
     assert sketches._session._passes.on_executors == {
         one.relation for one in sketches.plan().passes

@@ -43,9 +43,13 @@ _NO_COUNTERS = np.zeros((0, 0), dtype=np.int64)
 
 
 class SketchPasses:
-    """Runs passes over relations, and remembers which relations have many groups."""
+    """Runs passes over relations, and remembers which relations have many groups.
 
-    def __init__(self) -> None:
+    `driver_work` bounds what is sketched on the driver: groups times the words of their sketches.
+    """
+
+    def __init__(self, driver_work: int = DRIVER_WORK) -> None:
+        self._driver_work = driver_work
         self.on_executors: set[str] = set()  # relations with too many groups for the driver
 
     def sketch(
@@ -71,7 +75,7 @@ class SketchPasses:
         with without_adaptive_planning(grouped[passes[0]].sparkSession):
             # Jobs of many relations side by side: each alone would leave cores idle.
             with ThreadPoolExecutor() as pool:
-                tables = list(pool.map(lambda s: _collect_few(grouped[s], sharing, s), tried))
+                tables = list(pool.map(lambda s: self._collect_few(grouped[s], sharing, s), tried))
             collected = {s: t for s, t in zip(tried, tables, strict=True) if t is not None}
             self.on_executors |= {step.relation for step in tried if step not in collected}
             remote = [
@@ -83,6 +87,15 @@ class SketchPasses:
         for step, table in collected.items():
             parts += [pa.Table.from_batches([b]) for b in sketchers[step](table.to_batches())]
         return pa.concat_tables([no_sketches(), *parts])
+
+    def _collect_few(
+        self, grouped: DataFrame, sharing: SharingPlan, step: RelationPass
+    ) -> pa.Table | None:
+        """Collect all groups; None if there are more than the driver sketches quickly."""
+        words = sum(sharing.words[vertex.number] for vertex in sharing.of(step.relation))
+        most = min(_GROUPS, self._driver_work // words)
+        table = grouped.limit(most + 1).toArrow()
+        return table if table.num_rows <= most else None
 
 
 def group_rows(
@@ -150,14 +163,6 @@ def _number_fragments(chain: SelectChain, fragments: FragmentGrid) -> SelectChai
         cell = f"({cell}) * {axis.size} + {names.interval(position)}"
     listed = array_sql(list(fragments.cell_fragments), "array<int>")
     return chain.with_columns(f"get({listed}, CAST({cell} AS INT)) AS {names.FRAGMENT}")
-
-
-def _collect_few(grouped: DataFrame, sharing: SharingPlan, step: RelationPass) -> pa.Table | None:
-    """Collect all groups; None if there are more than the driver sketches quickly."""
-    words = sum(sharing.words[vertex.number] for vertex in sharing.of(step.relation))
-    most = min(_GROUPS, DRIVER_WORK // words)
-    table = grouped.limit(most + 1).toArrow()
-    return table if table.num_rows <= most else None
 
 
 def _larger_tables(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:

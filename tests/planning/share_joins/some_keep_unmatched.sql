@@ -1,0 +1,13 @@
+-- One query reads all rows: rows without a listing are kept, and a match is part of the
+-- conditions of the query that wants one.
+-- stream: trades(ts timestamp, symbol string, price double, vol int) time=ts
+-- table: listing(symbol string, r1000 boolean) key=symbol
+
+-- name: large
+SELECT count(*) AS n FROM trades JOIN listing USING (symbol)
+WHERE listing.r1000
+GROUP BY window(ts, '10 minutes', '5 minutes');
+
+-- name: everything
+SELECT count(*) AS n FROM trades
+GROUP BY window(ts, '10 minutes', '5 minutes');
