@@ -6,11 +6,11 @@ from sqlglot import exp
 
 from gingham.core.errors import QueryError
 from gingham.logical.catalog import Catalog, Table
-from gingham.logical.query import Join
+from gingham.logical.query import Join, JoinUse
 from gingham.sql.scope import Scope, matching_column, table_of
 from gingham.sql.sql_text import canonical_sql
 
-Joined = tuple[tuple[Join, bool], ...]
+Joined = tuple[JoinUse, ...]
 
 
 def parse_joins(
@@ -18,7 +18,7 @@ def parse_joins(
 ) -> tuple[Joined, exp.Expr | None]:
     """Add the joined tables to the scope; give the joins, and WHERE without join conditions."""
     conditions = _conjuncts(where)
-    result: list[tuple[Join, bool]] = []
+    result: list[JoinUse] = []
     for join in joins:
         assert isinstance(join, exp.Join)
         table = table_of(join, catalog)
@@ -38,7 +38,7 @@ def parse_joins(
             conditions = [*conditions, *rest] if on_conditions else rest
         lookup = _lookup(table, on, catalog)
         scope.joins[alias] = (lookup, table)
-        result.append((lookup, inner))
+        result.append(JoinUse(lookup, drops_unmatched=inner))
     remaining = exp.and_(*conditions, copy=False) if conditions else None
     return tuple(dict.fromkeys(result)), remaining
 
