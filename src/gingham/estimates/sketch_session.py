@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -21,12 +22,11 @@ from gingham.estimates.spark.check_join import check_join
 from gingham.estimates.spark.sketch_pass import SketchPasses
 from gingham.logical.try_form import ToTryForm
 from gingham.plan.slices import Slices, sliced
-from gingham.session.safe_expressions import safe_rewriter
 from gingham.session.sources import RelationSource
 from gingham.spark.event_time import any_instant, micros_sql
 from gingham.spark.expression_types import ExpressionTypes, column_types
 from gingham.spark.spark_session import is_ansi
-from gingham.sql.try_forms import calls_user_function
+from gingham.sql.try_forms import calls_user_function, try_form
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,9 @@ class SketchSession:
         for alias, relation in query.relations.items():
             key = relation.lower()
             types[alias] = self._types.setdefault(key, ExpressionTypes(sources[key].rows))
-            make_safe[alias] = safe_rewriter(catalog[key].columns, ansi=is_ansi(self.spark))
+            make_safe[alias] = partial(
+                try_form, types=catalog[key].columns, ansi=is_ansi(self.spark)
+            )
         bound = check_join(query, types, make_safe)
         read = [selection.sql for selection in query.selections.values()]
         read += [*query.measures.values(), *(sql for _, a, _, b in query.joins for sql in (a, b))]

@@ -19,7 +19,7 @@ from gingham.plan.forest_records import ForestRecords
 from gingham.plan.row_statistics import RowStatistics
 from gingham.session.choose_records import OccupiedCells, SendRecords, choose_records
 from gingham.session.fragile import fragile, go_on_without
-from gingham.session.measured_load import have_different_edges, measure_load
+from gingham.session.measure_statistics import have_different_edges, measure_statistics
 from gingham.session.sources import Sources, StreamSource
 from gingham.spark.answers import Answers, LazyAnswer
 from gingham.spark.rows_to_records import occupied_cells
@@ -37,11 +37,11 @@ class RunOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class _MeasuredLoad:
+class _Measured:
     """What was measured of a stream's rows, for these queries."""
 
     texts: tuple[str, ...]
-    load: RowStatistics
+    statistics: RowStatistics
 
 
 class BatchSession:
@@ -58,15 +58,15 @@ class BatchSession:
         self._occupied_cells = occupied_cells
         self._sources = sources
         self._cost = cost
-        self._loads: dict[str, _MeasuredLoad] = {}  # by stream
+        self._measured: dict[str, _Measured] = {}  # by stream
         self._records: dict[str, ForestRecords | None] = {}  # what the last run of a stream sent
 
     def plan(
         self, stream: str, queries: Sequence[BoundQuery], trees: Mapping[str, int] | None = None
     ) -> Plan:
         """Plan queries over a stream; where windows differ, its rows are counted first."""
-        load = self._load(self._sources.stream(stream), queries)
-        return optimize(stream, queries, self._cost, load, trees=trees)
+        statistics = self._statistics(self._sources.stream(stream), queries)
+        return optimize(stream, queries, self._cost, statistics, trees=trees)
 
     def sent(self, stream: str) -> tuple[str, ...]:
         """What the last run sent in place of shards, a line for each grid."""
@@ -129,14 +129,14 @@ class BatchSession:
         self._records[stream] = records
         return answers
 
-    def _load(self, source: StreamSource, queries: Sequence[BoundQuery]) -> RowStatistics:
+    def _statistics(self, source: StreamSource, queries: Sequence[BoundQuery]) -> RowStatistics:
         """What is known of the rows; they are looked at once, if it may matter."""
         if source.rows.isStreaming or not have_different_edges(queries):
             return RowStatistics()
         name, texts = source.info.name, tuple(query.query.text for query in queries)
-        known = self._loads.get(name)
+        known = self._measured.get(name)
         if known is None or known.texts != texts:
-            load = measure_load(
+            statistics = measure_statistics(
                 name,
                 queries,
                 source.rows,
@@ -145,8 +145,8 @@ class BatchSession:
                 self._cost,
                 lambda: source.counted[0],
             )
-            known = self._loads[name] = _MeasuredLoad(texts, load)
-        return known.load
+            known = self._measured[name] = _Measured(texts, statistics)
+        return known.statistics
 
     def _slots_alone(self, query: Query) -> DataFrame:
         time = self._sources.stream(query.stream).info.time

@@ -14,7 +14,6 @@ from gingham.logical.catalog import Catalog, Stream, Table
 from gingham.logical.query import Query
 from gingham.plan.bound import BoundQuery
 from gingham.plan.row_statistics import RowStatistics
-from gingham.session.safe_expressions import safe_rewriter
 from gingham.spark.bind_query import bind_query
 from gingham.spark.event_time import any_instant
 from gingham.spark.expression_types import ExpressionTypes, column_types
@@ -22,7 +21,7 @@ from gingham.spark.lookup_tables import LookupTable, LookupTables
 from gingham.spark.measure_rows import count_rows
 from gingham.spark.spark_session import is_ansi
 from gingham.sql import parse
-from gingham.sql.try_forms import calls_user_function
+from gingham.sql.try_forms import calls_user_function, try_form
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +116,7 @@ class Sources:
         catalog = Catalog({key: s.info for key, s in self.streams.items()}, self._tables)
         query, types = parse(sql, name, catalog)
         time = self.stream(query.stream).info.time
-        make_safe = safe_rewriter(types, ansi=ansi)
+        make_safe = functools.partial(try_form, types=types, ansi=ansi)
         bound = bind_query(query, self._types_for(query), time, make_safe, ansi=ansi)
         read = (query.where_sql, *query.keys, *(a.sql for a in query.aggregates))
         return replace(bound, fragile=bound.fragile or any(map(calls_user_function, read)))

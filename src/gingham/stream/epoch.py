@@ -26,7 +26,7 @@ class Optimizer:
     """How plans are made: the rules, what things cost, and what is known of the rows."""
 
     cost: Cost = field(default_factory=Cost)
-    load: RowStatistics = field(default_factory=RowStatistics)
+    statistics: RowStatistics = field(default_factory=RowStatistics)
     optimize: Callable[..., Plan] = optimize
 
 
@@ -96,7 +96,7 @@ class Epoch:
         if not queries:
             return Epoch(self.number + 1, None)
         plan = optimizer.optimize(
-            stream, queries, optimizer.cost, optimizer.load, fixed=self._fixed(stayed)
+            stream, queries, optimizer.cost, optimizer.statistics, fixed=self._fixed(stayed)
         )
         forest, ages = plan.forest, aged(plan.forest, self.ages, latest)
         backfilled = [q for q in forest.queries if q.backfill and q.name not in stayed]
@@ -124,7 +124,7 @@ class Epoch:
             before.stream,
             queries,
             optimizer.cost,
-            optimizer.load,
+            optimizer.statistics,
             fixed=before.fixed,
             reweave=True,
         )

@@ -14,7 +14,7 @@ from gingham.optimizer.cost import Cost
 from gingham.plan.bound import BoundQuery
 from gingham.plan.forest import Plan
 from gingham.plan.row_statistics import RowStatistics
-from gingham.session.measured_load import have_different_edges, measure_load
+from gingham.session.measure_statistics import have_different_edges, measure_statistics
 from gingham.spark.lookup_tables import LookupTables
 from gingham.spark.measure_rows import count_rows
 from gingham.spark.shared_run import grids_for_executors
@@ -57,10 +57,10 @@ class Planner:
         """Plan the epoch of a batch; gives the epoch before it if nothing has changed."""
         wanted = self.quarantine.admitted(self._job.queries())
         if df is not None and before.latest == NEVER and have_different_edges(wanted):
-            self.rates.load = self._first_look(df, wanted)
+            self.rates.statistics = self._first_look(df, wanted)
         planned = self._next(epoch, wanted, before)
-        if planned is epoch and (load := self.rates.changed()) is not None:
-            self.rates.load = load
+        if planned is epoch and (statistics := self.rates.changed()) is not None:
+            self.rates.statistics = statistics
             planned = self._without_ages(epoch, epoch.rewoven(before.latest, self._optimizer))
         if planned.forest is None or planned is not epoch or len(state) <= self._job.most_on_driver:
             return planned
@@ -94,7 +94,7 @@ class Planner:
 
     @property
     def _optimizer(self) -> Optimizer:
-        return Optimizer(self._job.cost, self.rates.load, self._job.optimize)
+        return Optimizer(self._job.cost, self.rates.statistics, self._job.optimize)
 
     def _first_look(self, df: DataFrame, queries: Sequence[BoundQuery]) -> RowStatistics:
         """Measure the first batch: how many rows, over how much time, spread how."""
@@ -103,4 +103,4 @@ class Planner:
         def count() -> RowStatistics:
             return count_rows(df, job.time)[0]
 
-        return measure_load(job.stream, queries, df, job.time, job.lookups, job.cost, count)
+        return measure_statistics(job.stream, queries, df, job.time, job.lookups, job.cost, count)

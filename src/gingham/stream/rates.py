@@ -16,7 +16,7 @@ class Rates:
     """
 
     def __init__(self, batches: int, tolerance: float) -> None:
-        self.load = RowStatistics()
+        self.statistics = RowStatistics()
         self._tolerance = tolerance
         self._last: deque[tuple[int, int]] = deque(maxlen=batches)
 
@@ -33,7 +33,7 @@ class Rates:
         seconds = (self._last[-1][1] - self._last[0][1]) / SECOND
         if seconds <= 0:
             return None
-        now, woven_for = rows / seconds, self.load.rate
+        now, woven_for = rows / seconds, self.statistics.rate
         if max(now, woven_for) <= self._tolerance * min(now, woven_for):
             return None
-        return replace(self.load, rows=rows, seconds=seconds, counted=True)
+        return replace(self.statistics, rows=rows, seconds=seconds, counted=True)

@@ -17,7 +17,7 @@ from gingham.spark.measure_rows import sample_rows
 from gingham.spark.spark_errors import SPARK_ERRORS
 
 
-def measure_load(
+def measure_statistics(
     stream: str,
     queries: Sequence[BoundQuery],
     rows: DataFrame,
@@ -31,14 +31,14 @@ def measure_load(
     `count` counts them. If Spark raises here nothing is known: the run raises as well, and copes.
     """
     try:
-        load = count()
-        if not several_trees_may_gain(queries, cost, load):
-            return load
+        statistics = count()
+        if not several_trees_may_gain(queries, cost, statistics):
+            return statistics
         # Where grids cost nothing, every set of attributes has one of its own.
         free, one_tree = replace(cost, grid=0.0), dict.fromkeys((q.name for q in queries), 0)
-        apart = optimize(stream, queries, free, load, trees=one_tree)
+        apart = optimize(stream, queries, free, statistics, trees=one_tree)
         enriched = lookups.enrich(rows, apart.joins, apart.columns)
-        return replace(load, sample=sample_rows(enriched, apart.forest, time))
+        return replace(statistics, sample=sample_rows(enriched, apart.forest, time))
     except SPARK_ERRORS:
         return RowStatistics()
 
