@@ -28,6 +28,7 @@ from gingham.logical.domain import (
     natural,
     sort_key,
 )
+from gingham.logical.try_form import ToTryForm, TryForm
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,12 +151,11 @@ def expressions(predicate: Predicate) -> set[str]:
 def typed(
     predicate: Predicate,
     types: Mapping[str, str],
-    safe: Callable[[str], tuple[str, str | None]] = lambda sql: (sql, None),
+    to_try_form: ToTryForm = TryForm,
 ) -> Predicate:
     """Turn comparisons into spans, by the Spark types of their expressions.
 
-    `safe` gives an expression that never fails in place of one that may, and another expression
-    that is true where the first one would have failed.
+    `to_try_form` gives, for an expression that may raise, one that never does.
 
     >>> p = Compare("vol", ">", Constant("integer", 100), "vol > 100")
     >>> typed(p, {"vol": "int"})
@@ -164,8 +164,8 @@ precision=0), raises=None), low=101, high=END, on_null=None)
     """
 
     def attribute(sql: str, domain: Domain, kind: str) -> Attribute:
-        never_fails, raises = safe(sql)
-        return Attribute(cast_for(never_fails, kind, domain), domain, raises)
+        try_form = to_try_form(sql)
+        return Attribute(cast_for(try_form.sql, kind, domain), domain, try_form.raises)
 
     def leaf(node: Predicate) -> Predicate:
         match node:

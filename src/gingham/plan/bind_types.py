@@ -35,12 +35,12 @@ def expressions_to_type(query: Query) -> set[str]:
 def conditions_to_type(query: Query, types: Mapping[str, str]) -> set[str]:
     """The SQL of all conditions that must be boolean; `types` are of `expressions_to_type`."""
     atoms = [leaf for predicate in _predicates(query) for leaf in leaves(predicate)]
-    opaque = {
+    inexact = {
         leaf.sql
         for leaf in atoms
         if isinstance(leaf, Compare) and compared(types[leaf.expression], leaf.constant) is None
     }
-    return opaque | {leaf.expression for leaf in atoms if isinstance(leaf, Truth)}
+    return inexact | {leaf.expression for leaf in atoms if isinstance(leaf, Truth)}
 
 
 def bind_types(
@@ -142,7 +142,7 @@ class _Binder:
         failure_counts: list[ConditionalAggregate],
         filter_sql: str | None = None,
     ) -> str:
-        """The try form of an argument or key; where it may raise, add a guard that counts rows."""
+        """The try form of an argument or key; where it may raise, add a count of such rows."""
         if sql == "*":
             return sql
         try:

@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from gingham.core.names import quoted
-from gingham.logical.query import Join
+from gingham.logical.query import Join, JoinUse
 
 _MOST_BROADCAST_ROWS = 500_000  # each executor holds a copy of such a table
 
@@ -49,14 +49,14 @@ class LookupTables:
     def enrich(
         self,
         stream: DataFrame,
-        joins: Iterable[tuple[Join, bool]],
+        joins: Iterable[JoinUse],
         columns: Iterable[str] | None = None,
         *,
         few_rows: bool = False,
     ) -> DataFrame:
         """Join the stream with tables, whose columns become `table.column`.
 
-        `joins` are pairs of a join and whether it is inner; `columns` are those to keep, else all.
+        `joins` are inner if they drop rows without a match; `columns` are those to keep, else all.
         A join that is not inner also gives `table.__matched`, true where the table has a match.
         With `few_rows`, one task joins all rows and reads small tables itself, which is quicker
         than broadcasting them.

@@ -30,8 +30,8 @@ def known_since(query: BoundQuery, forest: Forest, ages: Ages) -> int:
     for condition in query.conditions:
         needed += [ages[_axis(grid, own[attribute])] for attribute in condition.attributes]
         needed += [ages[_cut(grid, own[attribute], cut)] for attribute, cut in condition.cuts]
-    readings = query.all_aggregates
-    needed += [ages[_column(c)] for r in readings for p in r.partials for c in p.columns]
+    partials = [p for aggregate in query.all_aggregates for p in aggregate.partials]
+    needed += [ages[_column(c)] for partial in partials for c in partial.columns]
     # An edge also exists where a finer window of the same tree has it.
     classes = _classes(forest)[grid.tree]
     for slide, residue in query.window.classes:

@@ -25,19 +25,19 @@ def codebook_from_json(found: dict[str, Any]) -> Codebook:
     return Codebook(grids, tuple(found["keys"]), tuple(found["columns"]))
 
 
-def standing_to_json(standing: FixedDecisions) -> dict[str, Any]:
+def fixed_to_json(fixed: FixedDecisions) -> dict[str, Any]:
     """What is decided, as JSON."""
     return {
-        "grids": dict(standing.grid_of_query),
-        "outer": sorted(standing.outer_joins),
-        "whole": dict(standing.simplifications),
-        "trees": [list(pair) for pair in standing.tree_of_grid.items()],
-        "next_grid": standing.next_grid,
+        "grids": dict(fixed.grid_of_query),
+        "outer": sorted(fixed.outer_joins),
+        "whole": dict(fixed.simplifications),
+        "trees": [list(pair) for pair in fixed.tree_of_grid.items()],
+        "next_grid": fixed.next_grid,
     }
 
 
-def standing_from_json(found: dict[str, Any]) -> FixedDecisions:
-    """The inverse of `standing_to_json`."""
+def fixed_from_json(found: dict[str, Any]) -> FixedDecisions:
+    """The inverse of `fixed_to_json`."""
     return FixedDecisions(
         grid_of_query=found["grids"],
         outer_joins=frozenset(found["outer"]),

@@ -16,8 +16,8 @@ from gingham.stream.clock import Marks, Timing
 from gingham.stream.codec import (
     codebook_from_json,
     codebook_to_json,
-    standing_from_json,
-    standing_to_json,
+    fixed_from_json,
+    fixed_to_json,
 )
 
 
@@ -161,7 +161,7 @@ class Epoch:
                 for q in self.queries
             ],
             "codebook": codebook_to_json(self.codebook),
-            "standing": standing_to_json(self.plan.fixed if self.plan else FixedDecisions()),
+            "standing": fixed_to_json(self.plan.fixed if self.plan else FixedDecisions()),
             "ages": dict(self.ages),
             "on_executors": sorted(self.on_executors),
         }
@@ -187,7 +187,7 @@ class StoredEpoch:
             texts={q["name"]: q["sql"] for q in found["queries"]},
             born={q["name"]: q["born"] for q in found["queries"]},
             codebook=codebook_from_json(found["codebook"]),
-            fixed=standing_from_json(found["standing"]),
+            fixed=fixed_from_json(found["standing"]),
             ages=found["ages"],
             on_executors=frozenset(found["on_executors"]),
         )

@@ -24,7 +24,7 @@ from gingham.estimates.algebra.join_query import Join
 from gingham.estimates.planning.bound_join import BoundJoin, Measure
 from gingham.estimates.planning.join_aggregate import JoinAggregate, Selection
 from gingham.logical.predicate import expressions, opaque, typed
-from gingham.logical.try_form import NoTryForm, ToTryForm
+from gingham.logical.try_form import NoTryForm, ToTryForm, TryForm
 from gingham.plan.bound import Condition
 from gingham.spark.expression_types import ExpressionTypes
 from gingham.spark.spark_errors import refused_by_spark
@@ -129,7 +129,7 @@ class _Binder:
         type_names = {sql: kind.simpleString() for sql, kind in types.items()}
         try:
             return Condition(
-                typed(selection.predicate, type_names, lambda sql: (self._safe(alias, sql), None)),
+                typed(selection.predicate, type_names, lambda sql: TryForm(self._safe(alias, sql))),
                 selection.sql,
             )
         except NoTryForm:
