@@ -2,23 +2,20 @@
 
 import numpy as np
 import pyarrow as pa
-import pytest
 
 from gingham.core import names
-from gingham.finals import shards
 from gingham.finals.shards import ShardTable
 from gingham.logical.domain import INTEGER
 from gingham.logical.predicate import Attribute, Axis
 from gingham.plan.forest import Forest, Grid
 
 
-def test_only_so_much_is_kept_between_queries(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(shards, "_CACHE_SIZE", 40)
+def test_only_so_much_is_kept_between_queries():
     size = 10
     axis = Axis(Attribute("v", INTEGER), tuple(range(size - 3)))
     grid = Grid((axis,), (), 0, 0)
     table = pa.table({names.INSTANT: np.arange(size), names.CELL: np.arange(size)})
-    found = ShardTable(table, Forest((), (grid,), ())).of(grid)
+    found = ShardTable(table, Forest((), (grid,), ()), cache_size=40).of(grid)
     masks = [np.arange(grid.cells) <= i for i in range(size)]
     for mask in masks:
         assert len(found.merged_over_cells(mask, None).shards) == mask[:size].sum()

@@ -73,13 +73,22 @@ def shards_in(table: pa.Table, forest: Forest) -> dict[Grid, int]:
 class ShardTable:
     """Shards of a forest: one row or several for each instant, cell and group.
 
-    `fresh` tells which of them come from the last batch of a stream.
+    `fresh` tells which of them come from the last batch of a stream. `cache_size` bounds what each
+    grid keeps for queries that merge the same cells.
     """
 
-    def __init__(self, table: pa.Table, forest: Forest, fresh: Bools | None = None) -> None:
+    def __init__(
+        self,
+        table: pa.Table,
+        forest: Forest,
+        fresh: Bools | None = None,
+        *,
+        cache_size: int = _CACHE_SIZE,
+    ) -> None:
         self.table = table
         self.forest = forest
         self.fresh = fresh
+        self.cache_size = cache_size
         self._grids: dict[int, GridShards] = {}
 
     def of(self, grid: Grid) -> GridShards:
@@ -135,7 +144,7 @@ class GridShards:
 
     def __post_init__(self) -> None:
         self._states: dict[Partial, State] = {}
-        self._cache = BoundedCache(_CACHE_SIZE)
+        self._cache = BoundedCache(self.table.cache_size)
 
     @cached_property
     def instants(self) -> Ints:
