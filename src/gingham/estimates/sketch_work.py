@@ -31,7 +31,7 @@ from gingham.sinks.answer import Answer, LocalAnswer
 from gingham.stream.clock import Marks, Timing
 from gingham.stream.entry import Entry
 from gingham.stream.quarantine import Quarantine
-from gingham.stream.work import Answered, Computed, Kept
+from gingham.stream.work import Answered, Computed, Snapshot
 
 _CLOSED = "closed"  # up to where windows are answered, by query
 _FLOORS = "floors"  # where the first slice begins that is kept, by epoch
@@ -255,7 +255,7 @@ class SketchWork:
     def forget(self, entry: Entry) -> None:
         """Nothing to do between snapshots: sketches of a few batches are small."""
 
-    def keep(self, entry: Entry) -> Kept:  # noqa: ARG002  (it is the last one)
+    def snapshot(self, entry: Entry) -> Snapshot:  # noqa: ARG002  (it is the last one)
         registered = self._texts()
         for epoch in list(self._epochs):
             # A query that was removed needs nothing.
@@ -268,13 +268,13 @@ class SketchWork:
             epoch.floor = floor = max(epoch.floor, floor)
             parts = SketchTable(pa.concat_tables([_NOTHING, *epoch.parts]), epoch.plan.sharing)
             epoch.parts = [_tagged(parts.condensed(floor), epoch.number)]
-        return Kept(
+        return Snapshot(
             table=pa.concat_tables([_NOTHING, *(part for e in self._epochs for part in e.parts)]),
             details={_FLOORS: [[epoch.number, epoch.floor] for epoch in self._epochs]},
             epochs=[epoch.number for epoch in self._epochs],
         )
 
-    def kept(self, snapshot: Kept) -> None:
+    def snapshot_written(self, snapshot: Snapshot) -> None:
         """Nothing to delete: the log drops the epochs that are not kept."""
 
     @property

@@ -1,1 +1,1 @@
-"""What batch runs and streams have in common: sources, expressions, load; the batch run."""
+"""What batch runs and streams have in common: sources, row statistics; and the batch run."""

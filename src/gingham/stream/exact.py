@@ -32,7 +32,7 @@ from gingham.stream.matched_rows import MatchedRows
 from gingham.stream.planner import Job, Planner
 from gingham.stream.settings import StreamSettings
 from gingham.stream.state import State
-from gingham.stream.work import Answered, Computed, Kept
+from gingham.stream.work import Answered, Computed, Snapshot
 
 # A batch is expected to reach up to so many times as far into the future as the last one did.
 _FARTHER = 4
@@ -190,6 +190,7 @@ class ExactWork:
         self._note_latest(entry)
         self._few = batch.rows <= FEW_ROWS
         self._planner.rates.seen(batch.rows, self._latest[1])
+        self._computed = epoch, no_rows()  # the rows are in the state now
 
     def _change(self, epoch: Epoch) -> None:
         if epoch is self._epoch:
@@ -243,20 +244,20 @@ class ExactWork:
         """From which instant on the shards of each grid are needed after an entry."""
         return self._epoch.floors(self._job.timing, entry.marks_of(self._job.stream))
 
-    def keep(self, entry: Entry) -> Kept:
+    def snapshot(self, entry: Entry) -> Snapshot:
         forest, folders = self._epoch.forest, list[str]()
         if forest is not None and self._executor_shards:
             left = self._state.of(self._epoch.on_executors, forest)
             floors = self._floors(entry)
             folders = [self._executor_shards.compact(entry.number, forest, left, floors)]
             self._state.drop(self._epoch.on_executors, forest)
-        return Kept(
+        return Snapshot(
             table=self._state.table,
             details={**entry.details, "folders": folders},
             epochs=[self._stored],
         )
 
-    def kept(self, snapshot: Kept) -> None:
+    def snapshot_written(self, snapshot: Snapshot) -> None:
         self._executor_shards.keep_only(snapshot.details["folders"], self._epoch.codebook)
 
     def open(self) -> None:

@@ -171,10 +171,10 @@ class StreamLoop:
             self._undelivered.pop(name, None)
 
     def _write_snapshot(self, entry: Entry) -> None:
-        kept = self._work.keep(entry)
-        about = replace(entry, details=kept.details).to_json()
-        self._log.snapshot(entry.number, about, kept.table, kept.epochs)
-        self._work.kept(kept)
+        snapshot = self._work.snapshot(entry)
+        about = replace(entry, details=snapshot.details).to_json()
+        self._log.snapshot(entry.number, about, snapshot.table, snapshot.epochs)
+        self._work.snapshot_written(snapshot)
         self._snapshot = entry.number
 
     def _report(

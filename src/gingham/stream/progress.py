@@ -21,8 +21,8 @@ class BatchProgress:
     rows: int
     late: int
     timeless: int
-    shards: int  # that this batch added
-    state: int  # shards in memory after it
+    shards: int  # that this batch added; of estimates: rows of sketches
+    state: int  # how many of these are in memory after it
     watermark: datetime | None
     latest: datetime | None
     answered: Mapping[str, int]  # rows of answers, by query

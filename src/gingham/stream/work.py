@@ -39,7 +39,7 @@ class Answered:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class Snapshot:
     """Everything that is still needed after an entry."""
 
     table: pa.Table
@@ -51,7 +51,7 @@ class Work(Protocol):
     """One kind of queries over micro-batches.
 
     The loop calls `compute`, writes the log entry, and calls `take`, `answer` and `forget`; from
-    time to time `keep` and `kept`. After a restart it calls `open`, then `restore` for the newest
+    time to time `snapshot` and `snapshot_written`. After a restart it calls `open`, then `restore` for the newest
     snapshot and every entry after it, with `answer` where an entry was not finished and `resume`
     where it was.
     """
@@ -101,11 +101,11 @@ class Work(Protocol):
         """Drop state that no window needs after an entry."""
         ...
 
-    def keep(self, entry: Entry) -> Kept:
+    def snapshot(self, entry: Entry) -> Snapshot:
         """Gather what is needed after an entry, for a snapshot."""
         ...
 
-    def kept(self, snapshot: Kept) -> None:
+    def snapshot_written(self, snapshot: Snapshot) -> None:
         """Delete what the snapshot, which is written now, replaces."""
         ...
 
