@@ -67,14 +67,14 @@ class SketchSession:
         catalog = {key: relation_of(source) for key, source in sources.items()}
         query = parse_join_aggregate(sql, name, catalog)
         types: dict[str, ExpressionTypes] = {}
-        make_safe: dict[str, ToTryForm] = {}
+        to_try_form: dict[str, ToTryForm] = {}
         for alias, relation in query.relations.items():
             key = relation.lower()
             types[alias] = self._types.setdefault(key, ExpressionTypes(sources[key].rows))
-            make_safe[alias] = partial(
+            to_try_form[alias] = partial(
                 try_form, types=catalog[key].columns, ansi=is_ansi(self.spark)
             )
-        bound = check_join(query, types, make_safe)
+        bound = check_join(query, types, to_try_form)
         read = [selection.sql for selection in query.selections.values()]
         read += [*query.measures.values(), *(sql for _, a, _, b in query.joins for sql in (a, b))]
         return replace(bound, fragile=bound.fragile or any(map(calls_user_function, read)))

@@ -116,8 +116,8 @@ class Sources:
         catalog = Catalog({key: s.info for key, s in self.streams.items()}, self._tables)
         query, types = parse(sql, name, catalog)
         time = self.stream(query.stream).info.time
-        make_safe = functools.partial(try_form, types=types, ansi=ansi)
-        bound = bind_query(query, self._types_for(query), time, make_safe, ansi=ansi)
+        to_try_form = functools.partial(try_form, types=types, ansi=ansi)
+        bound = bind_query(query, self._types_for(query), time, to_try_form, ansi=ansi)
         read = (query.where_sql, *query.keys, *(a.sql for a in query.aggregates))
         return replace(bound, fragile=bound.fragile or any(map(calls_user_function, read)))
 

@@ -51,9 +51,9 @@ class Work(Protocol):
     """One kind of queries over micro-batches.
 
     The loop calls `compute`, writes the log entry, and calls `take`, `answer` and `forget`; from
-    time to time `snapshot` and `snapshot_written`. After a restart it calls `open`, then `restore` for the newest
-    snapshot and every entry after it, with `answer` where an entry was not finished and `resume`
-    where it was.
+    time to time `snapshot` and `snapshot_written`. After a restart it calls `open`, then `restore`
+    for the newest snapshot and every entry after it, with `answer` where an entry was not finished
+    and `resume` where it was.
     """
 
     @property

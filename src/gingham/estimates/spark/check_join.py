@@ -31,11 +31,11 @@ from gingham.spark.spark_errors import refused_by_spark
 
 
 def check_join(
-    query: JoinAggregate, types: Mapping[str, ExpressionTypes], make_safe: Mapping[str, ToTryForm]
+    query: JoinAggregate, types: Mapping[str, ExpressionTypes], to_try_form: Mapping[str, ToTryForm]
 ) -> BoundJoin:
-    """Check a query and add types to it; `types` and `make_safe` are of relations, by alias."""
+    """Check a query and add types to it; `types` and `to_try_form` are of relations, by alias."""
     try:
-        return _Binder(query, types, make_safe).bind()
+        return _Binder(query, types, to_try_form).bind()
     except (AnalysisException, ParseException) as error:
         raise refused_by_spark(error) from None
 
@@ -47,11 +47,11 @@ class _Binder:
         self,
         query: JoinAggregate,
         types: Mapping[str, ExpressionTypes],
-        make_safe: Mapping[str, ToTryForm],
+        to_try_form: Mapping[str, ToTryForm],
     ) -> None:
         self.query = query
         self.types = types
-        self.make_safe = make_safe
+        self.to_try_form = to_try_form
         self.fragile = False
 
     def bind(self) -> BoundJoin:
@@ -138,7 +138,7 @@ class _Binder:
             return Condition(opaque(selection.sql), selection.sql)
 
     def _safe(self, alias: str, sql: str) -> str:
-        found, raises = self.make_safe[alias](sql)
+        found, raises = self.to_try_form[alias](sql)
         if raises is not None:
             raise NoTryForm
         return found
