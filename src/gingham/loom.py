@@ -68,7 +68,7 @@ class Loom:
         return self
 
     def add(self, sql: str, *, name: str | None = None, backfill: bool = False) -> str:
-        """Add a query; it is refused here, or it will run. Gives its name.
+        """Add a query in SQL; it is refused here, or it will run. Gives its name.
 
         To a stream that runs it is added from the next batch on, and its first window is the first
         one of which it sees all rows. With `backfill` earlier windows are answered too, as far
@@ -230,6 +230,7 @@ class Loom:
         return self._batch.alone(self._queries[name].query)
 
     def _register(self, bound: BoundQuery) -> None:
+        """Add a bound query to the loom, and to the checkpoint if streams run."""
         if self._registry is not None:
             self._registry.put(Registered(bound.name, bound.query.text, bound.backfill))
         self._queries[bound.name] = bound
@@ -252,6 +253,7 @@ class Loom:
                 registry.put(Registered(name, bound.query.text, bound.backfill))
 
     def _explained(self, stream: str) -> str:
+        """The plan of a stream as text: the one that runs, or else the one that would run."""
         work = self._works.get(stream)
         running = work.current.plan if work is not None else None
         if work is None or running is None:
@@ -267,5 +269,6 @@ class Loom:
         return sorted({query.query.stream for query in self._queries.values()})
 
     def _queries_of(self, stream: str) -> list[BoundQuery]:
+        """The queries of the loom that read a stream."""
         # A copy, since queries may come and go while a stream runs.
         return [q for q in tuple(self._queries.values()) if q.query.stream == stream]

@@ -16,7 +16,7 @@ _ABOUT = "gingham.json"
 
 
 class Checkpoint:
-    """The folder that `checkpoint=` names.
+    """The checkpoint folder that `checkpoint=` names: files of its streams and their queries.
 
     gingham.json    the columns of each stream
     queries/        the queries
@@ -37,7 +37,7 @@ class Checkpoint:
         self.registry = Registry(self.files.within("queries"))
 
     def of(self, stream: str, rows: DataFrame, time: str) -> Files:
-        """Open the folder of a stream; it is refused if the stream has other columns now."""
+        """Open a stream's folder in the checkpoint; refused if the stream has other columns now."""
         about = read_json(self.files, _ABOUT)
         schema = column_types(rows)
         known = about["streams"].get(stream)
@@ -56,6 +56,7 @@ class Checkpoint:
 
 
 def _difference(before: Mapping[str, str], now: Mapping[str, str]) -> str:
+    """The columns in which a stream differs from what its checkpoint says, for an error."""
     names = sorted(before.keys() | now.keys())
     changed = [n for n in names if before.get(n) != now.get(n)]
     return ", ".join(

@@ -24,7 +24,7 @@ Json = Mapping[str, Any]
 
 
 class Logged(NamedTuple):
-    """A table of the log, its number, and what else was written with it."""
+    """An entry, epoch or snapshot as read from the log: its number, its table and its JSON."""
 
     number: int
     about: dict[str, Any]
@@ -41,41 +41,41 @@ class Log:
         self._snapshots = files.within("snapshot")
 
     def write_epoch(self, number: int, about: Json, table: pa.Table | None = None) -> None:
-        """Write a plan, before the first entry that was made by it; an older one is replaced."""
-        _write(self._epochs, number, pa.table({}) if table is None else table, about)
+        """Write an epoch's plan to the log, before the first entry that was made by it."""
+        _write_numbered(self._epochs, number, pa.table({}) if table is None else table, about)
 
     def epoch(self, number: int) -> Logged:
-        """Read the plan that made an entry."""
-        return _read(self._epochs, _table_name(number))
+        """Read the epoch (the plan that made an entry) of this number from the log."""
+        return _read_numbered(self._epochs, _table_name(number))
 
     def epochs(self) -> Iterator[Logged]:
-        """Read all plans, oldest first."""
-        return (_read(self._epochs, name) for name in self._epochs.names())
+        """Read all epochs (plans that made entries) from the log, oldest first."""
+        return (_read_numbered(self._epochs, name) for name in self._epochs.names())
 
     def append(self, number: int, about: Json, table: pa.Table) -> None:
-        """Write an entry: from now on the batch has happened."""
-        _write(self._entries, number, table, about)
+        """Write a log entry: from now on the micro-batch has happened."""
+        _write_numbered(self._entries, number, table, about)
 
     def finish(self, number: int, about: Json) -> None:
-        """Write that all answers of an entry are delivered, or saved to be delivered later."""
+        """Write to the log that all answers of an entry are delivered, or saved for later."""
         write_json(self._done, f"{_padded(number)}.json", dict(about))
 
     def finished(self, number: int) -> dict[str, Any] | None:
-        """Read what `finish` wrote about an entry; None if it is not finished."""
+        """Read what `finish` wrote about a log entry; None if it is not finished."""
         name = f"{_padded(number)}.json"
         return read_json(self._done, name) if self._done.exists(name) else None
 
     def entries(self, after: int) -> Iterator[Logged]:
-        """Read the entries with higher numbers, oldest first."""
+        """Read the log entries with numbers higher than `after`, oldest first."""
         names = (name for name in self._entries.names() if _number_of(name) > after)
-        return (_read(self._entries, name) for name in names)
+        return (_read_numbered(self._entries, name) for name in names)
 
     def snapshot(self, number: int, about: Json, table: pa.Table, epochs: Collection[int]) -> None:
-        """Write all that is needed after an entry as one file, and delete what is older.
+        """Write all that is needed after a log entry as one file, and delete older entries.
 
         Of the plans up to the newest of `epochs`, only those in `epochs` stay.
         """
-        _write(self._snapshots, number, table, about)
+        _write_numbered(self._snapshots, number, table, about)
         for files in (self._snapshots, self._entries, self._done):
             for name in files.names():
                 if _number_of(name) < number:
@@ -85,22 +85,24 @@ class Log:
                 self._epochs.delete(name)
 
     def newest_snapshot(self) -> Logged | None:
-        """Read the last snapshot; None if there is none yet."""
+        """Read the last snapshot of the log; None if there is none yet."""
         names = self._snapshots.names()
-        return _read(self._snapshots, names[-1]) if names else None
+        return _read_numbered(self._snapshots, names[-1]) if names else None
 
 
-def _write(files: Files, number: int, table: pa.Table, about: Json) -> None:
+def _write_numbered(files: Files, number: int, table: pa.Table, about: Json) -> None:
+    """Write a numbered entry, epoch or snapshot as a sealed file of the log."""
     write_table(files, _table_name(number), table, dict(about))
 
 
-def _read(files: Files, name: str) -> Logged:
+def _read_numbered(files: Files, name: str) -> Logged:
+    """Read a numbered entry, epoch or snapshot from its sealed file of the log."""
     table, about = read_table(files, name)
     return Logged(_number_of(name), about, table)
 
 
 def _padded(number: int) -> str:
-    """A number as a file name, so that names sort as the numbers do.
+    """The number of a log entry as a file name, so that names sort as the numbers do.
 
     >>> _padded(340)
     '000000000340'
@@ -109,8 +111,10 @@ def _padded(number: int) -> str:
 
 
 def _table_name(number: int) -> str:
+    """The file name of the log entry, epoch or snapshot with this number."""
     return f"{_padded(number)}.arrow"
 
 
 def _number_of(name: str) -> int:
+    """The number of the log entry, epoch or snapshot in a file of this name."""
     return int(name.partition(".")[0])

@@ -19,12 +19,12 @@ _META = b"gingham"
 
 
 def write_sealed(files: Files, name: str, payload: bytes) -> None:
-    """Write a payload with its checksum."""
+    """Write a checkpoint file that starts with its format number and a checksum: a seal."""
     files.write(name, _MAGIC + b"%08x\n" % zlib.crc32(payload) + payload)
 
 
 def read_sealed(files: Files, name: str) -> bytes:
-    """Read a payload, or refuse it."""
+    """Read a checkpoint file; refuse it if its format or its checksum is not right."""
     content = files.read(name)
     head, payload = content[: len(_MAGIC) + 9], content[len(_MAGIC) + 9 :]
     if not head.startswith(_MAGIC):
@@ -35,17 +35,17 @@ def read_sealed(files: Files, name: str) -> bytes:
 
 
 def write_json(files: Files, name: str, value: Any) -> None:
-    """Write a value as JSON, with a checksum."""
+    """Write a value as JSON into a sealed file of the checkpoint."""
     write_sealed(files, name, json.dumps(value).encode())
 
 
 def read_json(files: Files, name: str) -> Any:
-    """Read what `write_json` wrote."""
+    """Read the JSON value of a sealed file that `write_json` wrote."""
     return json.loads(read_sealed(files, name))
 
 
 def write_table(files: Files, name: str, table: pa.Table, about: dict[str, Any]) -> None:
-    """Write a table, and something about it, as one file."""
+    """Write an Arrow table, and JSON about it, as one sealed file of the checkpoint."""
     table = table.replace_schema_metadata({_META: json.dumps(about).encode()})
     buffer = pa.BufferOutputStream()
     with pa.ipc.new_stream(buffer, table.schema) as stream:
@@ -54,14 +54,14 @@ def write_table(files: Files, name: str, table: pa.Table, about: dict[str, Any])
 
 
 def read_table(files: Files, name: str) -> tuple[pa.Table, dict[str, Any]]:
-    """Read what `write_table` wrote."""
+    """Read the Arrow table and the JSON of a sealed file that `write_table` wrote."""
     table = pa.ipc.open_stream(read_sealed(files, name)).read_all()
     about = json.loads((table.schema.metadata or {})[_META])
     return table.replace_schema_metadata(None), about
 
 
 def _foreign(files: Files, name: str, content: bytes) -> CheckpointError:
-    """The error of a file that does not start as files of this version do."""
+    """The error of a checkpoint file that does not start as files of this version do."""
     version = content.removeprefix(_NAME).partition(b"\n")[0]
     if not content.startswith(_NAME) or not version.isdigit():
         return _damaged(files, name, "it was not written by Gingham, or by another version of it")
@@ -74,6 +74,7 @@ def _foreign(files: Files, name: str, content: bytes) -> CheckpointError:
 
 
 def _damaged(files: Files, name: str, why: str) -> CheckpointError:
+    """The error of a checkpoint file that is damaged, or not Gingham's."""
     return CheckpointError(
         f"{files.root}/{name} cannot be read",
         why,

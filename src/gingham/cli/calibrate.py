@@ -29,7 +29,7 @@ _DIVISORS = (8, 1)  # trials run over an eighth of the rows, and over all
 
 @dataclass(frozen=True, slots=True)
 class _Trial:
-    """Queries, and the number of the tree that each is put into."""
+    """The queries of one calibration run, and the number of the tree that each is put into."""
 
     queries: tuple[str, ...]
     trees: tuple[int, ...]
@@ -37,7 +37,7 @@ class _Trial:
 
 @dataclass(frozen=True, slots=True)
 class _Measurement:
-    """What a trial did, and the seconds it took."""
+    """What a calibration run did, and the seconds it took."""
 
     rows: int
     trees: int
@@ -49,7 +49,7 @@ class _Measurement:
 
 
 def calibrate(spark: SparkSession, rows: int = ROWS, progress: Progress | None = None) -> Cost:
-    """The costs of this machine, in about two minutes."""
+    """Measure the costs of this machine for the optimizer, in about two minutes."""
     # The first round only warms the JVM up.
     rounds = [(divisor, trial) for divisor in (_DIVISORS[0], *_DIVISORS) for trial in _trials()]
     bar = progress.add_task("measuring", total=len(rounds)) if progress else None
@@ -68,7 +68,7 @@ def calibrate(spark: SparkSession, rows: int = ROWS, progress: Progress | None =
 
 
 def _trials() -> Iterator[_Trial]:
-    """Trials that differ in the number of trees, then of grids, then of shards and conditions."""
+    """Calibration runs that differ in the number of trees, grids, shards and conditions."""
     for trees in (1, 2, 4):  # each with one grid
         queries = [_query(60 + i, f"vol > {100 * i}") for i in range(8)]
         yield _Trial(tuple(queries), tuple(i % trees for i in range(8)))
@@ -82,13 +82,13 @@ def _trials() -> Iterator[_Trial]:
 
 
 def _query(slide: int, where: str) -> str:
-    """A query whose windows are two slides long; the slide is in seconds."""
+    """A query for calibration, whose windows are two slides long; the slide is in seconds."""
     window = f"window(ts, '{2 * slide} seconds', '{slide} seconds')"
     return f"SELECT sum(price * vol) AS s FROM trades WHERE {where} GROUP BY {window}"
 
 
 def _measure(spark: SparkSession, rows: DataFrame, count: int, trial: _Trial) -> _Measurement:
-    """Run a trial a few times over so many rows; its seconds are those of the fastest run."""
+    """Run a calibration trial a few times over so many rows; the fastest run gives its seconds."""
     loom = Loom(spark, cost=_FREE_GRIDS).stream("trades", rows, time="ts")
     names = [loom.add(sql) for sql in trial.queries]
     trees = dict(zip(names, trial.trees, strict=True))
@@ -106,7 +106,7 @@ def _measure(spark: SparkSession, rows: DataFrame, count: int, trial: _Trial) ->
 
 
 def _fit_cost(measurements: list[_Measurement]) -> Cost:
-    """The costs that explain the measured seconds best."""
+    """The costs that explain the seconds of calibration runs best, by least squares."""
     factors = np.array(
         [(1.0, m.rows, m.rows * m.trees, m.rows * m.grids, m.shards) for m in measurements]
     )

@@ -29,7 +29,7 @@ SHOWN_PLAN_LINES = 16
 
 @dataclass(frozen=True, slots=True)
 class SharedRuns:
-    """What two shared runs of the workload gave, and the seconds they took."""
+    """What two shared runs of the demo gave, and the seconds they took."""
 
     seconds_to_add: float  # the queries to the loom
     seconds: tuple[float, ...]  # of each run
@@ -67,7 +67,7 @@ def demo(rows: int, count: int) -> None:
 def _make_loom(
     spark: SparkSession, folder: Path, workload: Sequence[tuple[str, str]], bars: Progress
 ) -> tuple[Loom, float]:
-    """A loom with all queries of the workload, and the seconds it took to add them."""
+    """A loom with all queries of the demo, and the seconds it took to add them."""
     task = bars.add_task(f"adding {len(workload)} queries", total=len(workload))
     began = time.perf_counter()
     frames = {name: spark.read.parquet(str(folder / name)) for name in TABLES}
@@ -82,7 +82,7 @@ def _make_loom(
 
 
 def _run_shared(loom: Loom, seconds_to_add: float, bars: Progress) -> SharedRuns:
-    """Answer all queries twice: in the first run the JVM still compiles what it runs."""
+    """Answer all demo queries twice: in the first run the JVM still compiles what it runs."""
     seconds: list[float] = []
     answers, tables = None, dict[str, pa.Table]()
     for _ in bars.track(range(2), description=f"running all {len(loom.queries)} as one, twice"):
@@ -101,14 +101,14 @@ def _run_shared(loom: Loom, seconds_to_add: float, bars: Progress) -> SharedRuns
 
 @dataclass(frozen=True, slots=True)
 class RunsAlone:
-    """Seconds of some queries as Spark jobs of their own, and how many windows were compared."""
+    """Seconds of demo queries as Spark jobs of their own, and how many windows were compared."""
 
     seconds: list[float]
     windows: int
 
 
 def _run_alone(loom: Loom, shared: SharedRuns, bars: Progress) -> RunsAlone:
-    """Answer some queries without sharing; raises if an answer is not that of the shared run."""
+    """Answer some demo queries without sharing; raises if an answer is not the shared one."""
     names = loom.queries
     picked = [names[i * len(names) // QUERIES_ALONE] for i in range(min(QUERIES_ALONE, len(names)))]
     seconds: list[float] = []
@@ -118,18 +118,21 @@ def _run_alone(loom: Loom, shared: SharedRuns, bars: Progress) -> RunsAlone:
         began = time.perf_counter()
         answers[name] = loom.alone(name).toArrow()
         seconds.append(time.perf_counter() - began)
-    windows = [_compare(n, _values(shared.answers[n]), _values(answers[n])) for n in picked]
+    windows = [
+        _compare_answers(n, _values_by_window(shared.answers[n]), _values_by_window(answers[n]))
+        for n in picked
+    ]
     return RunsAlone(seconds[1:], sum(windows))
 
 
-def _values(answer: pa.Table) -> dict[object, float]:
-    """The column `value` of an answer, by the end of the window."""
+def _values_by_window(answer: pa.Table) -> dict[object, float]:
+    """The column `value` of a demo query's answer, by the end of the window."""
     ends, values = (answer.column(name).to_pylist() for name in ("window_end", "value"))
     return dict(zip(ends, values, strict=True))
 
 
-def _compare(name: str, shared: dict[object, float], alone: dict[object, float]) -> int:
-    """The number of windows of an answer; raises if the two answers are not equal."""
+def _compare_answers(name: str, shared: dict[object, float], alone: dict[object, float]) -> int:
+    """The number of windows in a demo query's answer; raises if both answers are not equal."""
     equal = shared.keys() == alone.keys() and all(
         math.isclose(shared[end], value, rel_tol=1e-9) for end, value in alone.items()
     )
@@ -145,12 +148,14 @@ def _compare(name: str, shared: dict[object, float], alone: dict[object, float])
 def _show_answers(
     spark: SparkSession, workload: Sequence[tuple[str, str]], shared: SharedRuns
 ) -> None:
+    """Print some of the demo's answers on the terminal."""
     for name, sql in workload[:SHOWN_QUERIES]:
         answer = shared.answers[name].sort_by("window_start").slice(0, SHOWN_ROWS)
         show_answer(f"{name}\n{sql}", answer, time_zone(spark))
 
 
 def _show_plan(loom: Loom, shared: SharedRuns) -> None:
+    """Print on the terminal what the demo's queries share."""
     lines = loom.explain().splitlines()
     for line in lines[:SHOWN_PLAN_LINES]:
         out.print(line, highlight=False, markup=False, overflow="ellipsis", no_wrap=True)
@@ -161,6 +166,7 @@ def _show_plan(loom: Loom, shared: SharedRuns) -> None:
 
 
 def _show_savings(count: int, shared: SharedRuns, alone: RunsAlone) -> None:
+    """Print the seconds of the demo's shared run beside those of queries run alone."""
     first, second = shared.seconds
     each = sum(alone.seconds) / len(alone.seconds)
     total = each * count

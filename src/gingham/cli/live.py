@@ -57,7 +57,7 @@ class WorkloadEdits:
         self.message = ""
 
     def poll(self) -> None:
-        """Read the file again if it has changed."""
+        """Read the workload file again if it has changed, and apply its queries."""
         modified = self._modification_time()
         if modified == self._modified:
             return
@@ -91,11 +91,12 @@ class WorkloadEdits:
         self._loom.replace({query.name: query.sql for query in workload.queries})
 
     def _modification_time(self) -> float:
+        """When the workload file was last written; 0 if it is not there."""
         return self._file.stat().st_mtime if self._file.exists() else 0.0
 
 
 def _screen(streams: Mapping[str, StreamProgress], message: str) -> Group:
-    """The progress of all streams as tables, above the last message."""
+    """The progress of all streams as tables for the terminal, above the last message."""
     parts: list[Table | Text] = []
     for progress in streams.values():
         parts.append(_summary(progress))
@@ -120,7 +121,7 @@ def _screen(streams: Mapping[str, StreamProgress], message: str) -> Group:
 
 
 def _summary(progress: StreamProgress) -> Text:
-    """The totals of a stream and its last batch, in one line."""
+    """The totals of a running stream and its last batch, as one line on the terminal."""
     last = progress.last
     late = f", {progress.late:,} late" if progress.late else ""
     timeless = f", {progress.timeless:,} without a time" if progress.timeless else ""
@@ -131,7 +132,7 @@ def _summary(progress: StreamProgress) -> Text:
 
 
 def _batch_line(batch: BatchProgress) -> str:
-    """What one batch did, in one line."""
+    """What one micro-batch did, as one line on the terminal."""
     seconds = ", ".join(f"{part} {s:.2f}" for part, s in batch.seconds.items())
     answered = sum(batch.answered.values())
     lag = f", {batch.lag:,.0f} s behind the clock" if batch.lag is not None else ""

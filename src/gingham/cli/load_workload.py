@@ -53,7 +53,7 @@ def load_workload(
 
 def _register(loom: Loom, relation: StreamSource | TableSource) -> None:
     """Open the files of a stream or table, and register it with the loom."""
-    rows = _open(loom.spark, relation.source)
+    rows = _open_files(loom.spark, relation.source)
     match relation:
         case StreamSource(source, time, watermark, checkpoint):
             if checkpoint is not None:
@@ -64,17 +64,18 @@ def _register(loom: Loom, relation: StreamSource | TableSource) -> None:
 
 
 def _open_stream(spark: SparkSession, source: Source, rows: DataFrame) -> DataFrame:
-    """The files of a source as a streaming DataFrame: those that exist, and those to come."""
+    """The files of a workload's stream as a streaming DataFrame, also those to come."""
     return _with_options(spark.readStream.schema(rows.schema), source).load(source.path)
 
 
-def _open(spark: SparkSession, source: Source) -> DataFrame:
-    """The files of a source as a static DataFrame."""
+def _open_files(spark: SparkSession, source: Source) -> DataFrame:
+    """The files of a workload's stream or table as a static DataFrame."""
     reader = spark.read.schema(source.schema) if source.schema else spark.read
     return _with_options(reader, source).load(source.path)
 
 
 def _with_options(reader: Reader, source: Source) -> Reader:
+    """Set the file format of a workload's source, and to fail on values that do not fit."""
     reader = reader.format(source.format)
     if source.format in ("csv", "json"):
         # A value that does not fit the schema is an error, not a NULL.
@@ -86,6 +87,7 @@ def _with_options(reader: Reader, source: Source) -> Reader:
 
 
 def _unreadable(source: Source, error: Exception) -> GinghamError:
+    """The error of a workload's source that Spark cannot read."""
     return WorkloadError(
         f"{source.name!r} cannot be read as {source.format} from {source.path}",
         spark_message(error),
@@ -94,5 +96,5 @@ def _unreadable(source: Source, error: Exception) -> GinghamError:
 
 
 def _mentions(sql: str, names: list[str]) -> bool:
-    """True if one of these names occurs in the SQL as a whole word."""
+    """True if SQL in a workload file mentions one of these names as a whole word."""
     return any(re.search(rf"\b{re.escape(name)}\b", sql, re.IGNORECASE) for name in names)

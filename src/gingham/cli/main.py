@@ -14,6 +14,7 @@ class _Gingham(click.Group):
     """The command group; it prints errors of Gingham in three parts, without a stack trace."""
 
     def invoke(self, ctx: click.Context) -> Any:
+        """Run a command; print errors on the terminal and exit with 1 if there are any."""
         try:
             return super().invoke(ctx)
         except* GinghamError as group:
@@ -135,5 +136,5 @@ def calibrate(save: str | None, rows: int | None) -> None:
 
 
 def main() -> None:
-    """Run the command."""
+    """Run the command `gingham` with the arguments of the process."""
     cli(prog_name="gingham")

@@ -18,7 +18,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class NamedQuery:
-    """A query, and the line of the file on which its SQL starts."""
+    """A query of a workload file, and the line on which its SQL starts."""
 
     name: str
     sql: str
@@ -51,19 +51,19 @@ class Problems:
 
     @property
     def errors(self) -> list[GinghamError]:
-        """The errors in the order of their lines, each with its file and line."""
+        """The errors of a workload file in the order of their lines, each with file and line."""
         ordered = sorted(self._errors, key=lambda line_and_error: line_and_error[0])
         return [error.about(f"{self.file}:{line}") for line, error in ordered]
 
     def add(self, line: int, what: str, why: str, instead: str) -> None:
-        """Add an error of the file itself."""
+        """Add an error of the workload file itself, at this line."""
         self._errors.append((line, WorkloadError(what, why, instead)))
 
     def note(self, line: int, error: GinghamError) -> None:
-        """Add an error that was raised for the entry on a line."""
+        """Add an error that was raised for the entry on this line of the workload file."""
         self._errors.append((line, error))
 
     def raise_any(self) -> None:
-        """Raise all errors as one group, if there are any."""
+        """Raise all errors of the workload file as one group, if there are any."""
         if self._errors:
             raise ExceptionGroup(f"problems in {self.file}", self.errors)

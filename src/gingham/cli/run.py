@@ -29,7 +29,7 @@ MOST_TABLES = 8
 
 
 def load_file(file: Path) -> tuple[Workload, Problems, Loom]:
-    """The workload of a file, its errors, and a loom with its queries; shows a progress bar."""
+    """Read a workload file with a progress bar: content, errors, and a loom with its queries."""
     workload, problems = read_workload(file)
     spark = start_spark()
     with progress() as bars:
@@ -41,7 +41,7 @@ def load_file(file: Path) -> tuple[Workload, Problems, Loom]:
 def run_file(
     file: Path, output: str | None, form: str | None, show: int, *, overwrite: bool = False
 ) -> bool:
-    """Run a file's queries together, show and write answers; False if a query failed."""
+    """Run a workload file's queries; show and write answers. False if a query failed."""
     workload, problems, loom = load_file(file)
     problems.raise_any()
     sink = _sink(workload, output, form)
@@ -56,9 +56,9 @@ def run_file(
         try:
             failed = answers.failed()
             good = [name for name in answers if name not in failed]
-            _show(loom, answers, good, show)
+            _show_answers(loom, answers, good, show)
             if sink is not None:
-                _write(answers, good, sink)
+                _write_answers(answers, good, sink)
         finally:
             answers.release()
     except SPARK_ERRORS as error:
@@ -71,18 +71,18 @@ def run_file(
 
 
 def _sink(workload: Workload, output: str | None, form: str | None) -> Sink | None:
-    """Where answers go: by the options of the command line, else by the file."""
+    """Where answers of a workload go: by the options of the command line, else by the file."""
     path = output or (workload.sink and workload.sink.path)
     kind = form or (workload.sink.format if workload.sink else "parquet")
     return Sink(path, kind) if path else None
 
 
-def _show(loom: Loom, answers: Answers, names: list[str], show: int) -> None:
-    """Print the first `show` rows of some answers, and only the number of rows of the others."""
+def _show_answers(loom: Loom, answers: Answers, names: list[str], show: int) -> None:
+    """Print the first `show` rows of some answers on the terminal, of others only the row count."""
     zone = time_zone(loom.spark)
     tables = names[:MOST_TABLES] if show else []
     for name in names:
-        rows, count = _first_rows(answers, name, show)
+        rows, count = _first_rows_of_answer(answers, name, show)
         title = f"{name}: {count:,} rows" + (f", the first {show}" if 0 < show < count else "")
         if name in tables and count:
             show_answer(title, rows, zone)
@@ -92,8 +92,8 @@ def _show(loom: Loom, answers: Answers, names: list[str], show: int) -> None:
         out.print(f"times are in {zone}", style="dim", highlight=False)
 
 
-def _first_rows(answers: Answers, name: str, show: int) -> tuple[pa.Table, int]:
-    """The first rows of an answer by time, and the number of all its rows."""
+def _first_rows_of_answer(answers: Answers, name: str, show: int) -> tuple[pa.Table, int]:
+    """The first rows of an answer by window, to print on the terminal; and how many there are."""
     if name in answers.statistics.in_executors:
         rows = answers[name]
         return rows.orderBy("window_start").limit(show).toArrow(), rows.count()
@@ -101,8 +101,8 @@ def _first_rows(answers: Answers, name: str, show: int) -> tuple[pa.Table, int]:
     return table.sort_by("window_start").slice(0, show), table.num_rows
 
 
-def _write(answers: Answers, names: list[str], sink: Sink) -> None:
-    """Write the answers to the sink, with a progress bar."""
+def _write_answers(answers: Answers, names: list[str], sink: Sink) -> None:
+    """Write the answers of a workload to files, with a progress bar."""
     with progress() as bars:
         for name in bars.track(names, description="writing answers"):
             write_answer(answers, name, sink)

@@ -21,14 +21,14 @@ err = Console(stderr=True)
 
 
 def show_errors(errors: Iterable[GinghamError]) -> None:
-    """Print errors on stderr, in their three parts."""
+    """Print errors on the terminal's stderr, in their three parts."""
     for error in errors:
         # Text, not markup: SQL has brackets of its own.
         err.print(Text(str(error), style="red"), soft_wrap=True)
 
 
 def show_answer(title: str, rows: pa.Table, zone: tzinfo) -> None:
-    """Print rows as a table."""
+    """Print rows of an answer as a table on the terminal."""
     table = Table(title=title, title_justify="left", title_style="bold", box=SIMPLE_HEAD)
     for field in rows.schema:
         number = pa.types.is_integer(field.type) or pa.types.is_floating(field.type)
@@ -40,7 +40,7 @@ def show_answer(title: str, rows: pa.Table, zone: tzinfo) -> None:
 
 
 def show_statistics(statistics: Statistics) -> None:
-    """Print what a run did and where its time went."""
+    """Print on the terminal what a run did and where its time went."""
     seconds = ", ".join(f"{part} {time:.2f} s" for part, time in statistics.seconds.items())
     out.print(
         f"{statistics.queries:,} queries from {statistics.shards:,} shards "
@@ -67,7 +67,7 @@ def time_zone(spark: SparkSession) -> tzinfo:
 
 
 def _cell_text(value: Any, zone: tzinfo) -> str:
-    """A value of an answer as text; times are shown in the time zone."""
+    """A value of an answer as text for the terminal; times are shown in the time zone."""
     match value:
         case None:
             return "NULL"

@@ -11,7 +11,7 @@ from gingham.spark.answers import Answers
 
 
 def refuse_to_overwrite(sink: Sink, names: tuple[str, ...]) -> None:
-    """Raise before the run if the sink already has answers of these queries."""
+    """Raise before a workload runs if its output folder has answers of these queries."""
     old = [name for name in names if is_local(sink.path) and (Path(sink.path) / name).exists()]
     if old:
         listed = ", ".join(old[:3]) + (", ..." if len(old) > 3 else "")
@@ -23,7 +23,7 @@ def refuse_to_overwrite(sink: Sink, names: tuple[str, ...]) -> None:
 
 
 def write_answer(answers: Answers, name: str, sink: Sink) -> None:
-    """Write the answer of a query, replacing an older one."""
+    """Write a query's answer as files into its output folder, in place of an older one."""
     if name in answers.statistics.in_executors or not is_local(sink.path):
         answers[name].write.mode("overwrite").option("header", True).format(sink.format).save(
             f"{sink.path}/{name}"

@@ -34,7 +34,7 @@ def read_sql(text: str, problems: Problems) -> WorkloadOutline:
 
 @dataclass(frozen=True, slots=True)
 class _Section:
-    """A heading such as `-- name: large`, and the lines up to the next one."""
+    """A heading of a SQL workload file such as `-- name: large`, and the lines below it."""
 
     line: int
     kind: str
@@ -43,7 +43,7 @@ class _Section:
 
 
 def _sections(text: str) -> list[_Section]:
-    """The text split at its headings; what comes before the first one has no kind."""
+    """A SQL workload file split at its headings; what is before the first has no kind."""
     sections = [_Section(0, "", "")]
     for line, content in enumerate(text.splitlines(), 1):
         heading = _HEADING.fullmatch(content)
@@ -55,7 +55,7 @@ def _sections(text: str) -> list[_Section]:
 
 
 def _entry(section: _Section, problems: Problems) -> Iterator[Entry]:
-    """The entry of a heading such as `trades path=data/trades time=ts`; a sink has no name."""
+    """The stream, table or sink of a heading such as `trades path=data/trades time=ts`."""
     kind, line = section.kind, section.line
     try:
         words = shlex.split(section.rest)
@@ -80,7 +80,7 @@ def _entry(section: _Section, problems: Problems) -> Iterator[Entry]:
 
 
 def _query(section: _Section, problems: Problems) -> Iterator[NamedQuery]:
-    """The query below a `-- name:` heading; below other headings there may be comments only."""
+    """The query below a `-- name:` heading of a SQL file; below others only comments may be."""
     name = section.rest if section.kind == "name" else ""
     sql_lines = [i for i, line in enumerate(section.body) if not _is_blank_or_comment(line)]
     if name and sql_lines:
@@ -103,4 +103,5 @@ def _query(section: _Section, problems: Problems) -> Iterator[NamedQuery]:
 
 
 def _is_blank_or_comment(line: str) -> bool:
+    """Whether a line of a SQL workload file is empty or a comment."""
     return not line.strip() or line.lstrip().startswith("--")

@@ -19,7 +19,7 @@ _STREAM_OPTIONS = ("format", "schema", "watermark", "checkpoint", "trigger")
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Files that Spark reads as one table."""
+    """Files that a workload reads as one stream or table."""
 
     name: str
     path: str
@@ -30,7 +30,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class StreamSource:
-    """The stream that queries read FROM."""
+    """The stream of a workload file, which its queries read FROM."""
 
     source: Source
     time: str
@@ -42,7 +42,7 @@ class StreamSource:
 
 @dataclass(frozen=True, slots=True)
 class TableSource:
-    """A table that rows of the stream are looked up in by its key."""
+    """A table of a workload file that rows of the stream are looked up in by its key."""
 
     source: Source
     key: tuple[str, ...]
@@ -50,7 +50,7 @@ class TableSource:
 
 @dataclass(frozen=True, slots=True)
 class Sink:
-    """Where answers go: a folder with one folder per query."""
+    """Where answers of a workload go: a folder with one folder per query."""
 
     path: str
     format: str
@@ -67,7 +67,7 @@ class Workload:
 
 
 def read_workload(file: Path) -> tuple[Workload, Problems]:
-    """The workload of a file, and all errors in it, which are collected instead of raised."""
+    """Read a workload file; all errors in it are collected instead of raised."""
     reader = _readers.get(file.suffix.lower())
     if reader is None:
         raise WorkloadError(
@@ -113,6 +113,7 @@ class _OutlineChecker:
         self.problems = problems
 
     def workload(self) -> Workload:
+        """The workload without what is wrong in the file; errors are collected."""
         outline = self.outline
         tables = [self._table(entry) for entry in outline.tables]
         return Workload(
@@ -123,6 +124,7 @@ class _OutlineChecker:
         )
 
     def _stream(self) -> StreamSource | None:
+        """The stream of the workload file; None if it is missing or has errors."""
         if not self.outline.streams:
             self.problems.add(
                 1,
@@ -158,6 +160,7 @@ class _OutlineChecker:
         )
 
     def _table(self, entry: Entry) -> TableSource | None:
+        """A table of the workload file; None if it has errors."""
         fields = self._fields(entry, "table", ("name", "path", "key"), ("format", "schema"))
         if not fields:
             return None
@@ -166,6 +169,7 @@ class _OutlineChecker:
         return source and TableSource(source, keys)
 
     def _sink(self) -> Sink | None:
+        """The sink of the workload file; None if it has none or it has errors."""
         entry = self._only(self.outline.sinks, "sink")
         fields = entry and self._fields(entry, "sink", ("path",), ("format",))
         if not entry or not fields:
@@ -174,7 +178,7 @@ class _OutlineChecker:
         return Sink(self._path(fields["path"]), kind) if kind else None
 
     def _queries(self) -> Iterator[NamedQuery]:
-        """The queries whose names are valid and unique."""
+        """The queries of the workload file whose names are valid and unique."""
         lines: dict[str, int] = {}  # by query name
         for query in self.outline.queries:
             if not re.fullmatch(r"\w[\w.-]*", query.name):
@@ -203,7 +207,7 @@ class _OutlineChecker:
             )
 
     def _only(self, entries: Sequence[Entry], kind: str) -> Entry | None:
-        """The first entry, if there is one; any further entry is an error."""
+        """The one stream or sink of a workload file; any further entry is an error."""
         for entry in entries[1:]:
             self.problems.add(
                 entry.line,
@@ -216,7 +220,7 @@ class _OutlineChecker:
     def _fields(
         self, entry: Entry, kind: str, required: Sequence[str], optional: Sequence[str]
     ) -> dict[str, str] | None:
-        """All fields of an entry as texts; None if a required one is missing."""
+        """All fields of a workload entry as texts; None if a required one is missing."""
         allowed = (*required, *optional)
         for field in entry.fields:
             if field not in allowed:
@@ -242,6 +246,7 @@ class _OutlineChecker:
         }
 
     def _source(self, entry: Entry, kind: str, fields: dict[str, str]) -> Source | None:
+        """The path, format and schema of a stream or table; None if it has errors."""
         name, schema = fields["name"], fields.get("schema")
         file_format = self._format(entry, f"{kind} {name!r}", fields, SOURCES)
         if file_format in ("csv", "json") and not schema:
@@ -265,7 +270,7 @@ class _OutlineChecker:
     def _format(
         self, entry: Entry, subject: str, fields: dict[str, str], formats: Sequence[str]
     ) -> str | None:
-        """The field `format`, by default the first of these formats; None if it is another."""
+        """The field `format` of an entry, by default the first of these; None if another."""
         file_format = fields.get("format", formats[0]).lower()
         if file_format in formats:
             return file_format
@@ -278,4 +283,5 @@ class _OutlineChecker:
         return None
 
     def _path(self, path: str) -> str:
+        """A path of the workload file; a local one is relative to the file's folder."""
         return str(self.folder / path) if is_local(path) else path

@@ -6,7 +6,7 @@ _EXACT = Context(prec=200)
 
 
 def shifted(value: int | Decimal, exponent: int) -> Decimal:
-    """Multiply a value by 10 to the power of `exponent`, and keep all its digits.
+    """Multiply a decimal by 10 to the power of `exponent` without rounding to Python's 28 digits.
 
     >>> shifted(12345678901234567890123456789012345678, -2)
     Decimal('123456789012345678901234567890123456.78')

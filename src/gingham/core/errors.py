@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 
 class GinghamError(Exception):
-    """An error that the user can mend.
+    """An error that the user can mend: what is wrong, why, and what to write instead.
 
     >>> print(GinghamError("no window", "every query needs one", "add window(ts, '5 minutes')"))
     no window
@@ -24,7 +24,7 @@ class GinghamError(Exception):
         return type(self), (self.what, self.why, self.instead)
 
     def about(self, subject: str) -> GinghamError:
-        """The same error with its subject in front: `query 'big_caps': no window`."""
+        """The same error with its subject in front of its text: `query 'big_caps': no window`."""
         return type(self)(f"{subject}: {self.what}", self.why, self.instead)
 
 
@@ -33,7 +33,7 @@ class QueryError(GinghamError):
 
     @classmethod
     def named_twice(cls, name: str, remove: str) -> QueryError:
-        """The name of a new query is taken; `remove` is the call that frees it."""
+        """The error of adding a query under a taken name; `remove` is the call that frees it."""
         return cls(
             f"two queries named {name!r}",
             "answers are found by name",
@@ -42,7 +42,7 @@ class QueryError(GinghamError):
 
     @classmethod
     def unknown(cls, name: str, known: Iterable[str]) -> QueryError:
-        """No query has this name."""
+        """The error of naming a query that was never added; `known` are the names there are."""
         return cls(
             f"there is no query {name!r}",
             "it was never added, or it was removed",
@@ -55,7 +55,7 @@ class CatalogError(GinghamError):
 
     @classmethod
     def registered_twice(cls, name: str) -> CatalogError:
-        """The name of a new stream, table or relation is taken."""
+        """The error of registering a stream, table or relation under a taken name."""
         return cls(
             f"{name!r} is registered already",
             "streams, tables and relations share one set of names",
@@ -64,7 +64,7 @@ class CatalogError(GinghamError):
 
     @classmethod
     def no_watermark(cls, name: str) -> CatalogError:
-        """A stream is to run without a watermark: its windows would never be complete."""
+        """The error of starting a stream without a watermark: no window would be complete."""
         return cls(
             f"stream {name!r} has no watermark",
             "nobody knows when a window is complete",
@@ -81,7 +81,7 @@ class CheckpointError(GinghamError):
 
 
 class SinkError(GinghamError):
-    """Answers that could not be delivered."""
+    """Answers that could not be delivered to a sink."""
 
 
 class FragmentError(GinghamError):
@@ -97,7 +97,7 @@ class BudgetError(GinghamError):
 
 
 def refuse_renamed(function: str, given: Mapping[str, object], **names: str) -> None:
-    """Refuse options that a function had under other names.
+    """Raise an error for options that a public function had under other names.
 
     >>> refuse_renamed("loom.run", {"fragments": True}, fragments="send_records")
     Traceback (most recent call last):
@@ -117,7 +117,7 @@ def refuse_renamed(function: str, given: Mapping[str, object], **names: str) -> 
 
 
 def at(sql: str, position: int) -> str:
-    r"""A position in SQL for error messages: line, column and the text of the line.
+    r"""A position in SQL text for error messages: line, column and the text of the line.
 
     >>> print(at("SELECT a\nFRM t", 9))
     line 2, column 1: FRM t

@@ -25,37 +25,37 @@ COUNTERS = "__counters"  # of a sketch, as 64-bit words one after the other
 
 
 def slice_in(tree: int) -> str:
-    """The column with the number of a row's slice in a tree: `__slice_0`."""
+    """The name of the column with the number of a row's slice in a tree: `__slice_0`."""
     return f"__slice_{tree}"
 
 
 def interval(axis: int) -> str:
-    """The column with the number of a row's interval on an axis: `__interval_0`."""
+    """The name of the column with the number of a row's interval on an axis: `__interval_0`."""
     return f"__interval_{axis}"
 
 
 def key(position: int) -> str:
-    """The column of a group key in shards: `__key_0`."""
+    """The name of a group key's column in shards: `__key_0`."""
     return f"__key_{position}"
 
 
 def partial(position: int) -> str:
-    """The column of a partial aggregate in shards: `__partial_0`."""
+    """The name of a partial aggregate's column in shards: `__partial_0`."""
     return f"__partial_{position}"
 
 
 def aggregate(position: int) -> str:
-    """The column of an aggregate in one query's answer: `__aggregate_0`."""
+    """The name of an aggregate's column in one query's answer: `__aggregate_0`."""
     return f"__aggregate_{position}"
 
 
 def word(position: int) -> str:
-    """The column of a join attribute as 64-bit words: `__word_0`."""
+    """The name of the column that holds a join attribute as a 64-bit word: `__word_0`."""
     return f"__word_{position}"
 
 
 def quoted(name: str) -> str:
-    """A column name in the backquotes of Spark SQL.
+    """Quote a column name with the backquotes of Spark SQL.
 
     >>> quoted("listing.r1000")
     '`listing.r1000`'
@@ -64,7 +64,7 @@ def quoted(name: str) -> str:
 
 
 def unused_name(queries: Collection[str]) -> str:
-    """A free name for a query that was added without one, to stand beside these queries.
+    """Make up a name for a query that was added without one, unlike those of `queries`.
 
     >>> unused_name(["q1", "alerts"]), unused_name(["q2"])
     ('q3', 'q3')

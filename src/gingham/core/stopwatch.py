@@ -13,7 +13,7 @@ class Stopwatch:
         self._last = time.perf_counter()
 
     def lap(self, name: str) -> None:
-        """Count the seconds since the last lap for the step of this name."""
+        """Add the seconds since the last lap to the step of this name, such as "plan" or "sink"."""
         now = time.perf_counter()
         self.laps[name] = self.laps.get(name, 0.0) + now - self._last
         self._last = now

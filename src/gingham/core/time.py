@@ -30,7 +30,7 @@ _TERM = re.compile(r"\s*([+-]?\d+(?:\.\d+)?)\s*'?\s*([a-zA-Z]+)\s*")
 
 
 def parse_duration(text: str) -> int:
-    """Parse a length of time into microseconds.
+    """Parse a duration as users write it, such as '10 minutes', into microseconds.
 
     >>> parse_duration("12 minutes"), parse_duration("1 hour 30 min"), parse_duration("-2 s")
     (720000000, 5400000000, -2000000)
@@ -50,7 +50,7 @@ def parse_duration(text: str) -> int:
 
 
 def format_duration(micros: int) -> str:
-    """Format microseconds in their largest exact unit.
+    """Format a duration in microseconds in its largest exact unit.
 
     >>> format_duration(720_000_000), format_duration(0), format_duration(1_500_000)
     ('12 min', '0 s', '1500 ms')
@@ -68,6 +68,7 @@ def format_duration(micros: int) -> str:
 
 
 def _unreadable(text: str, rest: str) -> QueryError:
+    """The error of a text that is no duration; `rest` is what could not be parsed."""
     if re.search(r"\b(month|year|quarter)s?\b", text, flags=re.IGNORECASE):
         return QueryError(
             f"{text!r} is not a fixed length of time",

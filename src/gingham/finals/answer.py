@@ -18,7 +18,7 @@ from gingham.plan.forest import Grid
 def answer(
     query: BoundQuery, table: ShardTable, conditions: ConditionCache, due: Due | None = None
 ) -> pa.Table:
-    """Window bounds, keys and aggregates: one row for each window and group with a matching row.
+    """Answer one query from shards: bounds, keys and aggregates of each window and group.
 
     Covers all windows, or only those that are `due`.
     """
@@ -27,16 +27,18 @@ def answer(
     _refuse_raised(query, shards, grid, conditions, due)
     where = conditions.truths(grid, query.where).true
     positions = shards.merged_over_cells(where, None).positions
-    windows = _frames(positions, query, shards, due, where)
+    windows = _answered_frames(positions, query, shards, due, where)
     for failures in query.failure_counts:
-        counts = np.asarray(_values(failures, windows, query, shards, grid, conditions))
+        counts = np.asarray(_aggregate_values(failures, windows, query, shards, grid, conditions))
         if counts.any():
             raise _would_raise(query, failures.aggregate.call.arguments[0])
     # Microseconds are what timestamps are made of.
     instants = (windows.starts, windows.starts + query.window.range)
     bounds = [pa.array(i).view(f.type) for i, f in zip(instants, query.slots, strict=False)]
     keys = [shards.key(grid.keys.index(k), windows.groups, grid.keys) for k in query.keys]
-    values = [_values(a, windows, query, shards, grid, conditions) for a in query.aggregates]
+    values = [
+        _aggregate_values(a, windows, query, shards, grid, conditions) for a in query.aggregates
+    ]
     columns = [
         column.cast(field.type) if column.type != field.type else column
         for column, field in zip((*bounds, *keys, *values), query.slots, strict=True)
@@ -44,10 +46,10 @@ def answer(
     return pa.Table.from_arrays(columns, schema=query.slots)
 
 
-def _frames(
+def _answered_frames(
     positions: Ints, query: BoundQuery, shards: GridShards, due: Due | None, where: Bools
 ) -> Frames:
-    """The windows of groups that hold one of the positions; only those that are due, if given."""
+    """The frames (windows of groups) that hold one of the positions; only due ones, if given."""
     windows = shards.frames(positions, query.window)
     if due is None:
         return windows
@@ -56,7 +58,7 @@ def _frames(
     return windows.where(due.of(windows, touched, query.window))
 
 
-def _values(
+def _aggregate_values(
     aggregate: ConditionalAggregate,
     windows: Frames,
     query: BoundQuery,
@@ -64,16 +66,16 @@ def _values(
     grid: Grid,
     conditions: ConditionCache,
 ) -> pa.Array:
-    """The values of an aggregate, one for each window of a group."""
+    """The values of one aggregate of a query, one for each frame (window of a group)."""
     wanted = conditions.truths(grid, aggregate.condition).true
-    states = tuple(_merged(p, windows, query, shards, wanted) for p in aggregate.partials)
+    states = tuple(_merged_partial(p, windows, query, shards, wanted) for p in aggregate.partials)
     return aggregate.aggregate.finalize(states)
 
 
-def _merged(
+def _merged_partial(
     partial: Partial, windows: Frames, query: BoundQuery, shards: GridShards, wanted: Bools
 ) -> State:
-    """A partial merged over the wanted cells and the slices of each window."""
+    """Merge a partial over the cells that are wanted and the slices of each frame."""
     over_cells = shards.merged_over_cells(wanted, partial)
     low, high = ranges(windows, over_cells.positions, shards.instants, query.window)
     filled = low < high
@@ -101,18 +103,21 @@ def _refuse_raised(
     conditions: ConditionCache,
     due: Due | None,
 ) -> None:
-    """Raise an error if there are rows for which Spark alone would raise one."""
+    """Raise if shards count rows on which Spark alone would have failed in this query."""
     for condition in query.conditions:
         raises = conditions.raising_cells(grid, condition)
         if raises is None:
             continue
         raised = shards.merged_over_cells(raises, None).positions
         # Alone, Spark would raise for any row; a stream lives on, without the windows concerned.
-        if len(raised) and (due is None or len(_frames(raised, query, shards, due, raises))):
+        if len(raised) and (
+            due is None or len(_answered_frames(raised, query, shards, due, raises))
+        ):
             raise _would_raise(query, condition.sql)
 
 
 def _would_raise(query: BoundQuery, sql: str) -> AnswerError:
+    """The error of a query with a row on which Spark alone would fail in this expression."""
     return AnswerError(
         f"query {query.name!r} fails: {sql}",
         "for some row Spark would raise an error here (a division by zero, an overflow or a bad "

@@ -7,11 +7,11 @@ from typing import Protocol, TypeVar, cast
 
 
 class Sized(Protocol):
-    """A result that knows how large it is."""
+    """A result with a size, so that a cache of such results can be bounded."""
 
     @property
     def size(self) -> int:
-        """About how many numbers it holds."""
+        """The approximate number of array elements, by which the cache is bounded."""
         ...
 
 
@@ -38,7 +38,7 @@ class BoundedCache:
         self._size = 0
 
     def get(self, name: Hashable, make: Callable[[], Result]) -> Result:
-        """The result of this name; `make` computes it if it is not in the cache."""
+        """The cached result of this name; if it is not in the cache, `make` computes it."""
         result = self._results.pop(name, None)
         if result is None:
             result = make()

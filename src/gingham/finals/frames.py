@@ -30,11 +30,11 @@ class Frames:
 
     @property
     def size(self) -> int:
-        """About how many numbers it holds."""
+        """The approximate number of array elements, by which the cache of frames is bounded."""
         return len(self.positions) + 4 * len(self.starts)
 
     def where(self, chosen: Bools) -> Frames:
-        """Only the chosen ones of these windows."""
+        """Only those of the frames (windows of groups) for which the flag in `chosen` is set."""
         return Frames(
             positions=self.positions,
             groups=self.groups[chosen],
@@ -44,7 +44,7 @@ class Frames:
         )
 
     def among(self, others: Frames) -> Bools:
-        """Which of these windows of groups are among the others."""
+        """A flag for each frame: whether the same window of the same group is in `others`."""
         starts, ranks = np.unique(np.concatenate((self.starts, others.starts)), return_inverse=True)
         codes = np.concatenate((self.groups, others.groups)) * max(1, len(starts)) + ranks
         return np.isin(codes[: len(self)], codes[len(self) :])
@@ -66,7 +66,7 @@ class Due:
     early: bool = False
 
     def of(self, windows: Frames, touched: Frames, window: Window) -> Bools:
-        """Which of the windows are due; `touched` are those that hold a fresh shard."""
+        """A flag for each window: whether it is due; `touched` are those with a fresh shard."""
         ends = windows.starts + window.range
         due = (ends > self.closed) & (ends <= self.closes)
         if self.open is not None:
@@ -75,13 +75,13 @@ class Due:
         return due & (windows.starts > self.born)
 
     def reach(self, window: Window) -> tuple[int, int]:
-        """The instants [low, high) outside of which no shard is needed."""
+        """The instants [low, high) within which shards are needed to answer the due windows."""
         lowest = self.closed if self.open is None else min(self.open, self.closed)
         return max(lowest - window.range, self.born), FOREVER if self.early else self.closes
 
 
 def frames(positions: Ints, instants: Ints, window: Window) -> Frames:
-    """Every window of every group that holds at least one of the sorted positions, each once."""
+    """Find the frames: each window of each group that holds at least one of the positions, once."""
     stride = len(instants) + 1
     groups, ranks = np.divmod(positions, stride)
     starts = instants[ranks] if len(positions) else np.empty(0, dtype=np.int64)
@@ -101,7 +101,7 @@ def frames(positions: Ints, instants: Ints, window: Window) -> Frames:
 
 
 def ranges(windows: Frames, positions: Ints, instants: Ints, window: Window) -> tuple[Ints, Ints]:
-    """For each window of a group, the range of the sorted positions that lie in it; maybe empty."""
+    """For each frame, the range of the sorted positions of shards that lie in it; maybe empty."""
     if positions is windows.positions:
         return windows.low, windows.high
     return _ranges(windows.groups, windows.starts, positions, instants, window)
@@ -110,6 +110,7 @@ def ranges(windows: Frames, positions: Ints, instants: Ints, window: Window) -> 
 def _ranges(
     groups: Ints, starts: Ints, positions: Ints, instants: Ints, window: Window
 ) -> tuple[Ints, Ints]:
+    """The range of sorted positions in each frame, given by its group and its window's start."""
     base = groups * (len(instants) + 1)
     low = np.searchsorted(positions, base + np.searchsorted(instants, starts))
     high = np.searchsorted(positions, base + np.searchsorted(instants, starts + window.range))

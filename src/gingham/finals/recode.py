@@ -22,7 +22,7 @@ from gingham.plan.forest import Codebook, Grid
 
 
 def recode(table: pa.Table, old: Codebook, new: Codebook) -> pa.Table:
-    """Give shards the cells and columns of the new plan; drop those of grids that are gone."""
+    """Give stored shards the cells and columns of a new plan; drop those of grids that are gone."""
     if old == new:
         return table
     cells = table[names.CELL].to_numpy()
@@ -31,19 +31,19 @@ def recode(table: pa.Table, old: Codebook, new: Codebook) -> pa.Table:
         in_grid = (cells >= first) & (cells < first + len(new_cells))
         moved[in_grid] = new_cells[cells[in_grid] - first]
     table = table.set_column(table.column_names.index(names.CELL), names.CELL, pa.array(moved))
-    return _renamed(table, old, new).filter(pa.array(moved >= 0))
+    return _renamed_columns(table, old, new).filter(pa.array(moved >= 0))
 
 
 def moves(old: Codebook, new: Codebook) -> Iterator[tuple[int, Ints]]:
-    """For each grid of both plans: its first old cell, and the new cell of each old cell."""
+    """For each grid of both codebooks: its first old cell, and the new cell of each old cell."""
     for grid in new.grids:
         before = next((g for g in old.grids if g.number == grid.number), None)
         if before is not None:
-            yield before.offset, _moved(before, grid) + grid.offset
+            yield before.offset, _new_cells(before, grid) + grid.offset
 
 
-def _renamed(table: pa.Table, old: Codebook, new: Codebook) -> pa.Table:
-    """Keys and partials under their names in the new plan, without those that are gone."""
+def _renamed_columns(table: pa.Table, old: Codebook, new: Codebook) -> pa.Table:
+    """Rename the columns of keys and partials as the new plan does; drop those that are gone."""
     columns: dict[str, pa.ChunkedArray | pa.Array] = {}
     for kind, before, after in (
         (names.key, old.keys, new.keys),
@@ -58,8 +58,8 @@ def _renamed(table: pa.Table, old: Codebook, new: Codebook) -> pa.Table:
     return pa.table(columns | rest)
 
 
-def _moved(old: Grid, new: Grid) -> Ints:
-    """For every cell of the old grid, the cell of the new grid, counted from its first."""
+def _new_cells(old: Grid, new: Grid) -> Ints:
+    """For every cell of an old grid, the cell of the new grid, counted from the grid's first."""
     shape = tuple(axis.size for axis in old.axes)
     intervals = np.unravel_index(np.arange(old.cells), shape) if shape else ()
     old_axes = {axis.attribute: (axis, intervals[i]) for i, axis in enumerate(old.axes)}
@@ -75,14 +75,14 @@ def _moved(old: Grid, new: Grid) -> Ints:
 
 
 def _new_intervals(old: Axis, new: Axis) -> Ints:
-    """For every interval of an attribute, the new interval that holds its lowest value."""
+    """For every interval of an old axis, the new axis' interval that holds its lowest value."""
     cuts = [sort_key(c) for c in new.cuts]
     intervals = [0, *(bisect_right(cuts, sort_key(c)) for c in old.cuts), new.null, new.null + 1]
     return np.array(intervals[: old.size], dtype=np.int64)
 
 
 def _interval_of_new_attribute(axis: Axis) -> int:
-    """The interval of old shards along an attribute that the old plan did not have.
+    """The interval that old shards get along an attribute that the old plan did not have.
 
     No query that reads old shards looks at it, with one exception: a join that used to drop the
     rows without a match keeps them now. All rows of old shards had a match then.

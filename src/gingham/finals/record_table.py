@@ -31,15 +31,15 @@ class ShardReader:
 
     @property
     def layout(self) -> Layout:
-        """How the collected shards or records are numbered."""
+        """How collected shards are numbered: by cells of the forest, or by records."""
         return self.forest if self.records is None else self.records
 
     def grid_layout(self, grid: Grid) -> GridLayout:
-        """How the shards or records of one grid are numbered."""
+        """How the collected shards of one grid are numbered: by its cells, or by records."""
         return grid if self.records is None else self.records.of(grid)
 
     def table(self, collected: pa.Table, slices: Mapping[int, Slices]) -> ShardTable:
-        """The collected shards or records, as a table that queries are answered from."""
+        """Turn what Spark collected into the table of shards that queries are answered from."""
         with_instants = located(collected, self.layout, slices)
         if self.records is None:
             return ShardTable(with_instants, self.forest)
@@ -55,10 +55,11 @@ class RecordTable(ShardTable):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The aggregate expressions behind `__partial_0`, ..."""
+        """The SQL of the aggregates that are in the columns `__partial_0`, ... of records."""
         return self.records.columns
 
     def _select(self, grid: Grid) -> GridShards:
+        """The records of one grid, sorted, as an object that is read like its shards."""
         records = self.records.of(grid)
         return self._sorted(records, functools.partial(_RebuiltShards, records=records))
 
@@ -70,6 +71,7 @@ class _RebuiltShards(GridShards):
     records: GridRecords
 
     def _merge(self, wanted: Bools, partial: Partial | None) -> MergedShards:
+        """Rebuild a partial over the wanted cells from the records that hold their fragments."""
         weights = self.records.weights(wanted, partial)
         if weights.divisor == 1 and ((weights.counts == 0) | (weights.counts == 1)).all():
             # Nothing has to be subtracted: the condition's rows are exactly these records.
@@ -78,7 +80,7 @@ class _RebuiltShards(GridShards):
         return self._combined(weights, partial)
 
     def _combined(self, weights: Weights, partial: Partial | None) -> MergedShards:
-        """Weighted sums of linear records."""
+        """Rebuild a linear partial as weighted sums of records, where the counts are not zero."""
         shape = self._shape(weights.counts != 0)
         if not len(shape.positions):
             return shape
@@ -95,7 +97,7 @@ class _RebuiltShards(GridShards):
         return shape.with_state(State((values, seen)))
 
     def _total(self, partial: Partial, shape: MergedShards, weights: Weights) -> Array:
-        """The weighted sum of a linear partial at each position."""
+        """The weighted sum of a linear partial over the records at each position."""
         values = self.state(partial).arrays[0][shape.shards]
         times = weights.counts[self.cells[shape.shards]]
         largest = max(abs(int(values.max())), abs(int(values.min())))

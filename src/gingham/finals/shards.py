@@ -25,7 +25,7 @@ _CACHE_SIZE = 1 << 25
 
 
 def located(table: pa.Table, layout: Layout, slices: Mapping[int, Slices]) -> pa.Table:
-    """Decode collected shards: give each its instant and cell in place of `__code`.
+    """Decode shards that Spark collected: replace `__code` by the slice's instant and the cell.
 
     Shards of rows without an event time have no slice and are left out.
     """
@@ -48,7 +48,7 @@ def located(table: pa.Table, layout: Layout, slices: Mapping[int, Slices]) -> pa
 
 
 def no_shards(forest: Forest | None = None) -> pa.Table:
-    """An empty table of shards with the columns of a forest.
+    """An empty table of shards with the key and partial columns of a forest.
 
     Keys and partials have the type null, which gives way to any other when tables are joined.
     """
@@ -63,7 +63,7 @@ def no_shards(forest: Forest | None = None) -> pa.Table:
 
 
 def shards_in(table: pa.Table, forest: Forest) -> dict[Grid, int]:
-    """How many shards of the table each grid has."""
+    """Count the shards of each grid in a table."""
     offsets, _ = forest.bounds
     grid_of = np.searchsorted(offsets, _integers(table[names.CELL]), side="right") - 1
     counts = np.bincount(grid_of, minlength=len(offsets))
@@ -92,29 +92,32 @@ class ShardTable:
         self._grids: dict[int, GridShards] = {}
 
     def of(self, grid: Grid) -> GridShards:
-        """The shards of one grid."""
+        """The shards of one grid as sorted arrays."""
         if grid.offset not in self._grids:
             self._grids[grid.offset] = self._select(grid)
         return self._grids[grid.offset]
 
     @cached_property
     def _cells(self) -> Ints:
+        """The cell of each shard of the table."""
         return _integers(self.table[names.CELL])
 
     @cached_property
     def _instants(self) -> Ints:
+        """The instant at which the slice of each shard of the table starts."""
         return _integers(self.table[names.INSTANT])
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The aggregate expressions behind `__partial_0`, ..."""
+        """The SQL of the aggregates that are in the columns `__partial_0`, ... of shards."""
         return self.forest.columns
 
     def _select(self, grid: Grid) -> GridShards:
+        """The shards whose cells are those of one grid."""
         return self._sorted(grid, GridShards)
 
     def _sorted(self, grid: GridLayout, make: Callable[..., GridShards]) -> GridShards:
-        """The rows of one grid as arrays, sorted by group and instant."""
+        """The shards of one grid as arrays, sorted by group and instant; `make` builds them."""
         cells = self._cells
         rows = np.flatnonzero((cells >= grid.offset) & (cells < grid.offset + grid.cells))
         instants = self._instants[rows]
@@ -148,17 +151,17 @@ class GridShards:
 
     @cached_property
     def instants(self) -> Ints:
-        """The starts of all slices that have a shard, sorted, each once."""
+        """The starts of all slices that have a shard in this grid, sorted, each once."""
         return np.unique(self.starts)
 
     @cached_property
     def positions(self) -> Ints:
-        """The position of each shard, as `frames` defines it; sorted."""
+        """The position (group and slice in one number) of each shard; sorted."""
         ranks = np.searchsorted(self.instants, self.starts)
         return self.groups * (len(self.instants) + 1) + ranks
 
     def state(self, partial: Partial) -> State:
-        """The state of a partial in every shard."""
+        """The state of a partial in every shard of the grid."""
         if partial not in self._states:
             columns = self.table.columns
             index = pa.array(self.rows)
@@ -170,14 +173,14 @@ class GridShards:
         return self._states[partial]
 
     def key(self, position: int, groups: Ints, keys: Sequence[str]) -> pa.Array:
-        """The values of the key at this position of `keys`, one for each of some groups."""
+        """The values of a group key, one for each of some groups of shards."""
         first = np.full(self.group_count, -1, dtype=np.int64)
         first[self.groups[::-1]] = self.rows[::-1]
         column = self.table.table[names.key(self.table.forest.keys.index(keys[position]))]
         return flat(column.take(pa.array(first[groups])))
 
     def merged_over_cells(self, wanted: Bools, partial: Partial | None) -> MergedShards:
-        """Merge the shards of the wanted cells into one for each group and slice.
+        """Merge shards of the wanted cells into one for each group and slice; cached.
 
         Without a partial: only which groups and slices have such shards.
         """
@@ -185,43 +188,44 @@ class GridShards:
         return self._cache.get(name, lambda: self._merge(wanted, partial))
 
     def frames(self, positions: Ints, window: Window) -> Frames:
-        """Every window of every group that holds at least one of the positions."""
+        """The frames (windows of groups) that hold at least one of the positions; cached."""
         # The frames hold the positions, so that no other array has their id meanwhile.
         name = (id(positions), window)
         return self._cache.get(name, lambda: frames(positions, self.instants, window))
 
     @cached_property
     def fresh(self) -> Bools:
-        """Which shards come from the last batch of a stream."""
+        """A flag for each shard: whether it comes from the last batch of a stream."""
         if self.table.fresh is None:
             return np.zeros(len(self.rows), dtype=bool)
         return self.table.fresh[self.rows]
 
     def positions_of(self, chosen: Bools) -> Ints:
-        """The positions of the chosen shards, sorted, each once."""
+        """The positions (group and slice) of the chosen shards, sorted, each once."""
         return np.unique(self.positions[chosen])
 
     def _merge(self, wanted: Bools, partial: Partial | None) -> MergedShards:
+        """Merge shards of the wanted cells into one for each group and slice."""
         if partial is None:
             return self._shape(wanted)
         return self._with_state(self.merged_over_cells(wanted, None), partial)
 
     def _with_state(self, shape: MergedShards, partial: Partial) -> MergedShards:
-        """Merge the states of all shards at the same position."""
+        """Merge the states of a partial in all shards at the same position."""
         if not len(shape.positions):
             return shape
         state = self.state(partial)
         return shape.with_state(partial.monoid.runs(state.take(shape.shards), shape.run_starts))
 
     def _shape(self, wanted: Bools) -> MergedShards:
-        """The positions at which there are shards of the wanted cells."""
+        """The positions (group and slice) at which there are shards of the wanted cells."""
         shards = np.flatnonzero(wanted[self.cells])
         positions = self.positions[shards]
         run_starts = np.flatnonzero(np.diff(positions, prepend=-1))
         return MergedShards(self._shared(positions[run_starts]), shards, run_starts, None)
 
     def _shared(self, positions: Ints) -> Ints:
-        """The same array object for equal positions, so that `frames` finds them in the cache."""
+        """The same array object for equal positions, so that cached frames are found by it."""
         return self._cache.get(positions.tobytes(), lambda: positions)
 
 
@@ -236,20 +240,21 @@ class MergedShards:
 
     @property
     def size(self) -> int:
-        """About how many numbers it holds."""
+        """The approximate number of array elements, by which the cache is bounded."""
         return len(self.shards) + 3 * len(self.positions)
 
     def with_state(self, state: State) -> MergedShards:
-        """The same positions with a merged state."""
+        """The same positions (group and slice) with the merged state of a partial."""
         return MergedShards(self.positions, self.shards, self.run_starts, state)
 
 
 def _integers(column: pa.ChunkedArray) -> Ints:
+    """An integer column of a table of shards as a numpy array."""
     return flat(column).to_numpy(zero_copy_only=False).astype(np.int64, copy=False)
 
 
 def numbered(columns: list[pa.ChunkedArray], rows: Ints) -> tuple[Ints, int]:
-    """Number the combinations of key values in some rows; NULL is a value here.
+    """Number the groups: each combination of key values in some rows; NULL is a value here.
 
     Gives the number of each row's combination, and how many combinations there are.
     """

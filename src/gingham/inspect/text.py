@@ -21,10 +21,11 @@ def explain(plan: Plan, folded_cells: FoldedCells | None = None) -> str:
 
     `folded_cells` are the cells that are counted as one; their fragments are counted in the text.
     """
-    return "\n".join(_lines(plan, folded_cells or {}))
+    return "\n".join(_plan_lines(plan, folded_cells or {}))
 
 
-def _lines(plan: Plan, folded_cells: FoldedCells) -> Iterator[str]:
+def _plan_lines(plan: Plan, folded_cells: FoldedCells) -> Iterator[str]:
+    """The lines of `explain`: joins, slices, cost, attributes, grids, partials and notices."""
     forest = plan.forest
     trees = f"{len(forest.trees)} trees, " if len(forest.trees) > 1 else ""
     yield f"{plan.stream}: {len(forest.queries)} queries, {trees}one pass over the rows"
@@ -32,21 +33,22 @@ def _lines(plan: Plan, folded_cells: FoldedCells) -> Iterator[str]:
         treated = "dropped" if drops_unmatched else "kept"
         kind = f"rows without a match are {treated}"
         yield f"  lookup {join.role} by {', '.join(join.on)}: once for all queries, {kind}"
-    yield from _slices(forest)
-    yield _predicted(plan)
+    yield from _slice_lines(forest)
+    yield _cost_line(plan)
     yield f"  attributes: {len(forest.axes)}"
-    yield from (f"    {_axis(axis)}" for axis in forest.axes)
+    yield from (f"    {_axis_text(axis)}" for axis in forest.axes)
     yield f"  grids: {len(forest.grids)}, {forest.cells:,} cells; every row is grouped once in each"
     for grid in forest.grids:
-        yield f"    {_grid(grid, forest, folded_cells)}"
+        yield f"    {_grid_text(grid, forest, folded_cells)}"
     yield f"  partials: {len(forest.columns)}"
-    uses = _uses(forest)
+    uses = _queries_of_columns(forest)
     yield from (f"    {column}   for {uses[column]} queries" for column in forest.columns)
     for notice in plan.notices:
         yield f"  notice: {notice}"
 
 
-def _slices(forest: Forest) -> Iterator[str]:
+def _slice_lines(forest: Forest) -> Iterator[str]:
+    """The lines of `explain` about slices: for each tree its windows and edges."""
     for tree, classes in forest.trees.items():
         windows = [q.window for q in forest.queries if forest.grid_of(q).tree == tree]
         slices = periodic(classes)
@@ -60,20 +62,23 @@ def _slices(forest: Forest) -> Iterator[str]:
             yield f"    {len(windows)} queries, every {span}"
 
 
-def _predicted(plan: Plan) -> str:
+def _cost_line(plan: Plan) -> str:
+    """The line of `explain` about the predicted cost and the rows that it is for."""
     statistics = plan.statistics
     how = "counted" if statistics.counted else "assumed"
     rows = f"{statistics.rows:,.0f} rows over {statistics.seconds:,.0f} s of event time, {how}"
     return f"  cost: {plan.seconds:.2g} s predicted for {rows}"
 
 
-def _axis(axis: Axis) -> str:
+def _axis_text(axis: Axis) -> str:
+    """The text of `explain` about an attribute: its intervals and the first of its cuts."""
     cuts = ", ".join(str(c) for c in axis.cuts[:_LISTED])
     more = ", ..." if len(axis.cuts) > _LISTED else ""
     return f"{axis.attribute.sql}: {len(axis.cuts) + 1} intervals at {cuts}{more}"
 
 
-def _grid(grid: Grid, forest: Forest, folded_cells: FoldedCells) -> str:
+def _grid_text(grid: Grid, forest: Forest, folded_cells: FoldedCells) -> str:
+    """The text of `explain` about a grid: its attributes, keys, cells and queries."""
     names = [query.name for query in forest.queries if forest.grid_of(query) is grid]
     by = f" by {', '.join(grid.keys)}" if grid.keys else ""
     by += f" in tree {grid.tree}" if len(forest.trees) > 1 else ""
@@ -84,8 +89,8 @@ def _grid(grid: Grid, forest: Forest, folded_cells: FoldedCells) -> str:
     return f"{grid.over}{by}: {cells} for {len(names)} queries ({listed})"
 
 
-def _uses(forest: Forest) -> Counter[str]:
-    """How many queries use each aggregate expression of the partials."""
+def _queries_of_columns(forest: Forest) -> Counter[str]:
+    """How many queries use each aggregate expression of the partials, for `explain`."""
     return Counter(
         column
         for query in forest.queries

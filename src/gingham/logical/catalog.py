@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """A stream of rows with an event time; `columns` maps names to Spark types."""
+    """A stream of rows that queries read FROM; `columns` maps names to Spark types."""
 
     name: str
     columns: Mapping[str, str]

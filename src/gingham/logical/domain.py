@@ -60,7 +60,7 @@ END = Bound.END
 
 
 def natural(attribute_type: str) -> Domain | None:
-    """The domain that orders a Spark type; None if its values cannot be cut exactly."""
+    """The domain in which values of a Spark type are ordered; None if no cut would be exact."""
     if attribute_type in _INTEGERS:
         return INTEGER
     if attribute_type.startswith("decimal"):
@@ -133,7 +133,7 @@ def _fits(attribute_type: str, value: int | Decimal) -> bool:
 
 
 def cast_for(sql: str, attribute_type: str, domain: Domain) -> str:
-    """Cast an expression of some type to the type of the domain, where that is needed."""
+    """The SQL of an expression cast to the type of its domain, where a cast is needed."""
     if domain == DOUBLE and attribute_type != "double":
         return f"CAST({sql} AS DOUBLE)"
     if domain == INTEGER and attribute_type != "bigint":
@@ -142,7 +142,7 @@ def cast_for(sql: str, attribute_type: str, domain: Domain) -> str:
 
 
 def cut(domain: Domain, constant: Constant, *, after: bool) -> Any:
-    r"""The cut such that x >= cut means x >= constant, or x > constant if `after`.
+    r"""The cut of a domain such that x >= cut means x >= constant, or x > constant if `after`.
 
     START if every x is that large, END if none is.
 
@@ -173,11 +173,13 @@ def cut(domain: Domain, constant: Constant, *, after: bool) -> Any:
 
 
 def _integer_cut(value: Fraction, limit: int, *, after: bool) -> Any:
+    """The cut of a domain of integers at this value, or above it if `after`."""
     bound = math.floor(value) + 1 if after else math.ceil(value)
     return START if bound <= -limit else END if bound >= limit else bound
 
 
 def _double_cut(value: float, *, after: bool) -> Any:
+    """The cut of a domain of doubles at this value, or at the next double if `after`."""
     # Spark's order: -inf < numbers < inf < NaN, and -0.0 = 0.0.
     if math.isnan(value):
         return END if after else value
@@ -189,5 +191,5 @@ def _double_cut(value: float, *, after: bool) -> Any:
 
 
 def sort_key(value: Any) -> Any:
-    """A key that sorts cuts in Spark's order: NaN last."""
+    """A key that sorts the cuts of an attribute in Spark's order: NaN last."""
     return (1, 0.0) if isinstance(value, float) and math.isnan(value) else (0, value)

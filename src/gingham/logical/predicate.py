@@ -87,21 +87,21 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Not:
-    """Negation."""
+    """The negation of a predicate."""
 
     term: Predicate
 
 
 @dataclass(frozen=True, slots=True)
 class And:
-    """Conjunction of any number of terms."""
+    """The conjunction of any number of predicates."""
 
     terms: tuple[Predicate, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Or:
-    """Disjunction of any number of terms."""
+    """The disjunction of any number of predicates."""
 
     terms: tuple[Predicate, ...]
 
@@ -111,13 +111,13 @@ TRUE = Always(value=True)
 
 
 def conjunction(*terms: Predicate) -> Predicate:
-    """The conjunction of all terms that are not always true."""
+    """The conjunction of predicates, without those that are always true."""
     needed = tuple(dict.fromkeys(t for t in terms if t != TRUE))
     return TRUE if not needed else needed[0] if len(needed) == 1 else And(needed)
 
 
 def leaves(predicate: Predicate) -> Iterator[Predicate]:
-    """Iterate over the predicate's comparisons, from left to right."""
+    """Iterate over the comparisons of a predicate, from left to right."""
     match predicate:
         case Not(term):
             yield from leaves(term)
@@ -129,7 +129,7 @@ def leaves(predicate: Predicate) -> Iterator[Predicate]:
 
 
 def rewrite(predicate: Predicate, leaf: Callable[[Predicate], Predicate]) -> Predicate:
-    """Replace every leaf of the formula by what `leaf` makes of it."""
+    """Replace every comparison of a predicate by what the function `leaf` makes of it."""
     match predicate:
         case Not(term):
             return Not(rewrite(term, leaf))
@@ -142,7 +142,7 @@ def rewrite(predicate: Predicate, leaf: Callable[[Predicate], Predicate]) -> Pre
 
 
 def expressions(predicate: Predicate) -> set[str]:
-    """The expressions whose types must be known before spans can be made."""
+    """The SQL of the expressions in a predicate whose types must be known to make spans."""
     return {
         leaf.expression for leaf in leaves(predicate) if isinstance(leaf, Compare | IsNull | Truth)
     }
@@ -153,7 +153,7 @@ def typed(
     types: Mapping[str, str],
     to_try_form: ToTryForm = TryForm,
 ) -> Predicate:
-    """Turn comparisons into spans, by the Spark types of their expressions.
+    """Turn a predicate's comparisons into spans of attributes, by the types of their expressions.
 
     `to_try_form` gives, for an expression that may raise, one that never does.
 
@@ -164,10 +164,12 @@ precision=0), raises=None), low=101, high=END, on_null=None)
     """
 
     def attribute(sql: str, domain: Domain, kind: str) -> Attribute:
+        """The attribute of an expression, in its try form where it may raise."""
         try_form = to_try_form(sql)
         return Attribute(cast_for(try_form.sql, kind, domain), domain, try_form.raises)
 
     def leaf(node: Predicate) -> Predicate:
+        """The span, or the boolean attribute, of one comparison of the predicate."""
         match node:
             case Compare(expression, operator, constant, sql):
                 domain = compared(types[expression], constant)
@@ -189,7 +191,7 @@ precision=0), raises=None), low=101, high=END, on_null=None)
 
 
 def opaque(sql: str) -> Predicate:
-    """A predicate as one boolean attribute, which Spark evaluates as it stands."""
+    """A predicate as one boolean attribute, which Spark evaluates as it is written."""
     return Span(Attribute(sql, BOOLEAN), low=True)
 
 
@@ -201,7 +203,7 @@ def attributes(predicate: Predicate) -> tuple[Attribute, ...]:
 
 
 def cuts(predicate: Predicate) -> Iterator[tuple[Attribute, Any]]:
-    """The pairs of attribute and cut of a typed predicate, with repetitions."""
+    """The pairs of attribute and cut of a typed predicate, in order, with repetitions."""
     for leaf in leaves(predicate):
         if isinstance(leaf, Span):
             for bound in (leaf.low, leaf.high):
@@ -218,22 +220,23 @@ class Axis:
 
     @property
     def null(self) -> int:
-        """The interval of NULL."""
+        """The number of the interval in which the attribute is NULL."""
         return len(self.cuts) + 1
 
     @property
     def size(self) -> int:
-        """The number of intervals, with those of NULL and "raises"."""
+        """The number of intervals of the attribute, with those of NULL and "raises"."""
         return len(self.cuts) + (3 if self.attribute.raises else 2)
 
     def interval_from(self, bound: Any) -> int:
-        """The first interval at or beyond a bound."""
+        """The number of the first interval at or beyond a bound of a span."""
         if isinstance(bound, Bound):
             return 0 if bound is START else self.null
         return self._intervals[sort_key(bound)]
 
     @cached_property
     def _intervals(self) -> dict[Any, int]:
+        """The number of the interval that begins at each cut."""
         return {sort_key(c): i + 1 for i, c in enumerate(self.cuts)}
 
 
@@ -264,7 +267,7 @@ def evaluate(predicate: Predicate, axes: tuple[Axis, ...]) -> Truths:
 def _evaluate(
     predicate: Predicate, positions: Mapping[Attribute, int], axes: tuple[Axis, ...]
 ) -> Truths:
-    """Evaluate with a dimension for each axis, of length 1 where the axis makes no difference."""
+    """Evaluate a predicate: a dimension for each axis, of length 1 if the axis is not compared."""
     match predicate:
         case Always(value):
             shape = (1,) * len(axes)
@@ -293,7 +296,7 @@ def _evaluate(
 
 
 def _evaluate_span(span: Span, position: int, axes: tuple[Axis, ...]) -> Truths:
-    """Evaluate a span along its axis, which stands at this position."""
+    """Evaluate a span in every interval of its axis, which is the one at this position."""
     axis = axes[position]
     inside = np.zeros(axis.size, dtype=bool)
     inside[axis.interval_from(span.low) : axis.interval_from(span.high)] = True
@@ -308,7 +311,7 @@ def _evaluate_span(span: Span, position: int, axes: tuple[Axis, ...]) -> Truths:
 
 
 def _span(attribute: Attribute, operator: str, constant: Constant) -> Predicate:
-    """The span of the values that compare so with the constant."""
+    """The span of an attribute's values for which `value operator constant` is true."""
     before = cut(attribute.domain, constant, after=False)
     after = cut(attribute.domain, constant, after=True)
     match operator:
@@ -327,6 +330,7 @@ def _span(attribute: Attribute, operator: str, constant: Constant) -> Predicate:
 
 
 def _any(parts: Iterator[Bools]) -> Bools:
+    """Combine flags of cells by OR, over parts with a dimension for each axis."""
     total: Any = False
     for part in parts:
         total = total | part
@@ -334,6 +338,7 @@ def _any(parts: Iterator[Bools]) -> Bools:
 
 
 def _all(parts: Iterator[Bools]) -> Bools:
+    """Combine flags of cells by AND, over parts with a dimension for each axis."""
     total: Any = True
     for part in parts:
         total = total & part

@@ -19,12 +19,12 @@ class Join:
     role: str  # the table's name, with the lookup expressions where one table plays two roles
 
     def column(self, name: str) -> str:
-        """The name of a column of the table in the enriched stream."""
+        """The name `table.column` that a column of the joined table has in the enriched stream."""
         return f"{self.role}.{name}"
 
     @property
     def matched(self) -> str:
-        """The column that is true where the lookup found a row, NULL elsewhere."""
+        """The name of the column that is true where the table lookup found a row, else NULL."""
         return f"{self.role}.{names.MATCHED}"
 
 
@@ -47,7 +47,7 @@ class Selected:
 
     @property
     def sql(self) -> str:
-        """The call as it stood in the query, with its filter."""
+        """The aggregate call as it was written in the query's SELECT, with its FILTER."""
         call = f"{self.function}({', '.join(self.arguments)})"
         return f"{call} FILTER (WHERE {self.filter_sql})" if self.filter_sql else call
 
@@ -82,7 +82,7 @@ class Query:
 
     @property
     def plain(self) -> bool:
-        """True if every output is a key, an aggregate or a window bound, and no row is dropped."""
+        """True if every output is a key, an aggregate or a window bound, and there is no HAVING."""
         slots = {
             names.WINDOW_START,
             names.WINDOW_END,

@@ -40,17 +40,17 @@ class Window:
 
     @classmethod
     def starting_at(cls, range_: int, slide: int, offset: int = 0) -> Window:
-        """Windows that start at multiples of the slide plus the offset, as Spark's do."""
+        """The windows that start at multiples of the slide plus the offset, as Spark's do."""
         return cls(range_, slide, offset % slide if slide > 0 else 0)
 
     @classmethod
     def ending_at(cls, range_: int, slide: int) -> Window:
-        """Windows that end at multiples of the slide."""
+        """The windows that end at multiples of the slide."""
         return cls(range_, slide, -range_ % slide if slide > 0 else 0)
 
     @property
     def classes(self) -> tuple[ResidueClass, ...]:
-        """The edges of the windows: one or two residue classes modulo the slide."""
+        """The edges of the windows, as one or two residue classes modulo the slide."""
         residues = {self.start, (self.start + self.range) % self.slide}
         return tuple((self.slide, residue) for residue in sorted(residues))
 

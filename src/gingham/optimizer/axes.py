@@ -11,12 +11,12 @@ from gingham.plan.bound import BoundQuery, Condition
 
 
 def all_axes(queries: Iterable[BoundQuery]) -> dict[Attribute, Axis]:
-    """An axis for each attribute, with the cuts of all queries."""
+    """The axes of all queries: for each attribute, the cuts that any of them makes."""
     return axes_of(dict.fromkeys(c for query in queries for c in query.conditions))
 
 
 def axes_of(conditions: Iterable[Condition]) -> dict[Attribute, Axis]:
-    """An axis for each attribute, with the cuts of all conditions."""
+    """The axes of some conditions: for each attribute, the cuts that any of them makes."""
     cuts_of: dict[Attribute, dict[Any, Any]] = {}
     for condition in conditions:
         for attribute in condition.attributes:

@@ -27,6 +27,8 @@ class ChosenGrids(NamedTuple):
 
 
 class _NeedInTree(NamedTuple):
+    """What a chosen grid was made for: the need of its queries, and their tree."""
+
     need: GridNeed
     tree: int
 
@@ -70,7 +72,7 @@ def choose_grids(
 
 
 def _grid_for(need: GridNeed, tree: int, served: list[_NeedInTree]) -> int:
-    """The position of the first grid that serves the need of a query."""
+    """The position of the first chosen grid that serves the need of a query."""
     return next(
         position
         for position, (grid, tree_of_grid) in enumerate(served)

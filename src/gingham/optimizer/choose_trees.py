@@ -50,23 +50,23 @@ def choose_trees(
     pricer = TreePricer(queries, cost, statistics, fixed)
     single = pricer.tree(queries)
     if len(pricer.windows) == 1 or not pricer.second_tree_may_gain(single):
-        return _numbered(queries, [single])
+        return _numbered_trees(queries, [single])
     budget = max(_BUDGET[0], min(_BUDGET[1], _PART_OF_RUN * single.price))
     until = time.monotonic() + budget
     woven = _woven_by_need(queries, fixed, pricer, budget / 2, reweave=reweave)
     merged, notices = _merge_while_cheaper(woven, pricer.merged, until)
     if single.price <= sum(tree.price for tree in merged):
-        return _numbered(queries, [single], ("one tree: several would cost more",))
+        return _numbered_trees(queries, [single], ("one tree: several would cost more",))
     saved = single.price - sum(tree.price for tree in merged)
     per_million = saved / statistics.rows * 1e6
     apart = f"{len(merged)} trees: one for all would cost {per_million:.2f} s more per million rows"
-    return _numbered(queries, merged, (apart, *notices))
+    return _numbered_trees(queries, merged, (apart, *notices))
 
 
 def several_trees_may_gain(
     queries: Sequence[BoundQuery], cost: Cost, statistics: RowStatistics
 ) -> bool:
-    """Whether several trees may be cheaper than one; a sample of the rows is not needed for it."""
+    """Whether several trees may be cheaper than one; needs no sample of the rows to tell."""
     pricer = TreePricer(tuple(queries), cost, statistics, FixedDecisions())
     return len(pricer.windows) > 1 and pricer.second_tree_may_gain(pricer.tree(tuple(queries)))
 
@@ -78,7 +78,7 @@ def forced_trees(
     statistics: RowStatistics,
     fixed: FixedDecisions,
 ) -> ChosenTrees:
-    """Price trees that are given: the tree of each query, by name."""
+    """Price the trees that the user gives: the tree of each query, by name."""
     pricer = TreePricer(queries, cost, statistics, fixed)
     prices = {
         tree: pricer.tree(tuple(q for q in queries if trees[q.name] == tree)).of_grids
@@ -87,10 +87,10 @@ def forced_trees(
     return ChosenTrees(trees, prices)
 
 
-def _numbered(
+def _numbered_trees(
     queries: tuple[BoundQuery, ...], trees: Sequence[PricedTree], notices: tuple[str, ...] = ()
 ) -> ChosenTrees:
-    """Number the trees in the order of their first queries."""
+    """Number the chosen trees in the order of their first queries."""
     position = {query.name: i for i, query in enumerate(queries)}
     ordered = sorted(trees, key=lambda tree: min(position[q.name] for q in tree.queries))
     return ChosenTrees(
@@ -124,14 +124,14 @@ def _woven_by_need(
     trees = [tuple(together) for together in fixed_together.values()]
     budget_each = budget / max(1, len(new))
     for of_need in new.values():
-        trees += _woven(tuple(of_need), fixed, pricer, budget_each)
+        trees += _woven_for_need(tuple(of_need), fixed, pricer, budget_each)
     return [pricer.tree(tree) for tree in trees]
 
 
-def _woven(
+def _woven_for_need(
     queries: tuple[BoundQuery, ...], fixed: FixedDecisions, pricer: TreePricer, budget: float
 ) -> list[tuple[BoundQuery, ...]]:
-    """Weave queries of one need into trees."""
+    """Weave queries that need the same grid: which of them share a tree."""
     (need,) = needs_of(queries, fixed)
     plan = weave(
         [query.window for query in queries],
@@ -150,16 +150,18 @@ def _woven(
 def _merge_while_cheaper(
     trees: list[PricedTree], merge: Callable[[PricedTree, PricedTree], PricedTree], until: float
 ) -> tuple[list[PricedTree], tuple[str, ...]]:
-    """Merge the two trees that save most until no two save anything; also give notices."""
+    """Merge the two trees that save most, until no two save anything; also give notices."""
     notices: list[str] = []
     cache: dict[tuple[PricedTree, PricedTree], PricedTree] = {}
 
     def together(pair: tuple[PricedTree, PricedTree]) -> PricedTree:
+        """The two trees as one, with its price; cached."""
         if pair not in cache:
             cache[pair] = merge(*pair)
         return cache[pair]
 
     def saving(pair: tuple[PricedTree, PricedTree]) -> float:
+        """The predicted seconds that two trees save when they are merged."""
         return pair[0].price + pair[1].price - together(pair).price
 
     while len(trees) > 1:
@@ -171,7 +173,7 @@ def _merge_while_cheaper(
             if (saved := saving(pair)) > most:
                 best, most = pair, saved
         assert best is not None
-        both = f"{_outline(best[0])} and {_outline(best[1])}"
+        both = f"{_tree_outline(best[0])} and {_tree_outline(best[1])}"
         per_million = abs(most) / best[0].of_grids.statistics.rows * 1e9
         if most <= 0:
             closest = f"{both} stay apart: together they would cost {per_million:.0f} ms more"
@@ -181,8 +183,8 @@ def _merge_while_cheaper(
     return trees, tuple(notices[-_MOST_NOTICES:])
 
 
-def _outline(tree: PricedTree) -> str:
-    """A tree in a few words, for notices."""
+def _tree_outline(tree: PricedTree) -> str:
+    """A tree in a few words, for the notices of `explain`."""
     slides = sorted(query.window.slide / SECOND for query in tree.queries)
     span = f"{slides[0]:g}" if slides[0] == slides[-1] else f"{slides[0]:g} to {slides[-1]:g}"
     return f"{len(tree.queries)} queries every {span} s"

@@ -31,7 +31,7 @@ class Cost:
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Cost:
-        """Read the file that `gingham calibrate --save` wrote."""
+        """Read the costs of a machine from the file that `gingham calibrate --save` wrote."""
         try:
             return cls(**json.loads(Path(path).read_text(encoding="utf-8")))
         except (OSError, ValueError, TypeError) as error:
@@ -40,9 +40,9 @@ class Cost:
             ) from error
 
     def write(self, path: str | os.PathLike[str]) -> None:
-        """Write the costs to a file for `read`."""
+        """Write the costs of a machine to a file for `read`."""
         Path(path).write_text(json.dumps(asdict(self), indent=2) + "\n", encoding="utf-8")
 
     def shards(self, shards: Value, conditions: Value) -> Value:
-        """Seconds for making shards and reading them once for every condition."""
+        """Predicted seconds for making shards and reading them once for every condition."""
         return shards * (self.shard + conditions * self.final)

@@ -46,12 +46,14 @@ def decompose_fragments(
         records = GridRecords(grid=grid, offset=offset, blocks=blocks, queries=len(queries))
         grids.append(records)
         offset += records.cells
-    counts = [column for grid in grids for block in grid.blocks for column in _counts(block)]
+    counts = [
+        column for grid in grids for block in grid.blocks for column in _counts_beside_sums(block)
+    ]
     return ForestRecords(tuple(grids), tuple(dict.fromkeys((*forest.columns, *counts))))
 
 
-def _counts(block: Block) -> Iterator[str]:
-    """The counts of rows and values that must be sent beside sums that are subtracted."""
+def _counts_beside_sums(block: Block) -> Iterator[str]:
+    """The counts of rows and values that must be sent beside sums of records to subtract."""
     if block.kind == "linear" and len(block.numerators):
         yield from ROWS.columns
         yield from sorted(p.witness for p in block.partials if p.witness is not None)
@@ -60,11 +62,11 @@ def _counts(block: Block) -> Iterator[str]:
 def _blocks(
     grid: Grid, queries: Sequence[BoundQuery], occupied: Ints, conditions: ConditionCache
 ) -> tuple[Block, ...]:
-    """A block for each capability, or one for several: the choice with the fewest records."""
+    """The blocks of records of a grid: one per capability or for several, whatever is fewest."""
     reads = grid_reads(grid, queries, conditions)
     cache: dict[tuple[Capability, frozenset[bytes]], Block] = {}
     options: list[list[Block]] = []
-    for served in _options(tuple(reads.by_capability)):
+    for served in _ways_to_serve(tuple(reads.by_capability)):
         reads_of: dict[Capability, PartialReads] = {
             kind: union_of(reads.by_capability[capability] for capability in capabilities)
             for kind, capabilities in served.items()
@@ -84,7 +86,7 @@ def _blocks(
     return tuple(min(options, key=lambda blocks: (sum(b.size for b in blocks), len(blocks))))
 
 
-def _options(
+def _ways_to_serve(
     capabilities: tuple[Capability, ...],
 ) -> Iterator[Mapping[Capability, tuple[Capability, ...]]]:
     """Ways to serve all capabilities: for each kind of decomposition, those that it serves.
@@ -106,7 +108,7 @@ def _options(
 
 
 def _block(kind: Capability, cell_sets: CellSets, cells: int, occupied: Ints) -> Block:
-    """Decompose the fragments of some sets of cells that occur in the data."""
+    """Decompose the fragments of some sets of cells, as far as they have rows, into records."""
     membership = np.column_stack([*cell_sets.values()]) if cell_sets else np.zeros((cells, 0), bool)
     fragments, fragment_of = find_fragments(membership)
     present = np.unique(fragment_of[occupied])
@@ -130,7 +132,7 @@ def _block(kind: Capability, cell_sets: CellSets, cells: int, occupied: Ints) ->
 
 
 class _Decomposed(NamedTuple):
-    """Which fragments go into which records, and the weights of records in the columns."""
+    """Which fragments go into which records, and the weights of records in the cell sets."""
 
     kind: Capability
     reducer: Bools  # fragments x records
@@ -139,7 +141,7 @@ class _Decomposed(NamedTuple):
 
 
 def _decomposed(kind: Capability, fragments: Bools) -> _Decomposed:
-    """Decompose fragments into fewer records; none if every fragment is sent as it is.
+    """Decompose fragments into fewer records; no records if each fragment is sent as it is.
 
     A fragment as it is needs no weights, so it is preferred to as many records.
     """
@@ -156,7 +158,7 @@ def _decomposed(kind: Capability, fragments: Bools) -> _Decomposed:
     decomposition = decompose(fragments, kind)
     if isinstance(decomposition, Exact):
         basis = fragments[:, decomposition.basis]
-        weights = _fractions(basis, decomposition.coefficients, fragments)
+        weights = _weights_as_fractions(basis, decomposition.coefficients, fragments)
         if weights is None:
             return _decomposed("general", fragments)
         if decomposition.size < rows:
@@ -168,8 +170,10 @@ def _decomposed(kind: Capability, fragments: Bools) -> _Decomposed:
     return _Decomposed(kind, decomposition.reducer, decomposition.rebuilder.astype(np.int64), ones)
 
 
-def _fractions(reducer: Bools, coefficients: Floats, fragments: Bools) -> tuple[Ints, Ints] | None:
-    """The coefficients as numerators over a denominator for each column, proved by multiplying.
+def _weights_as_fractions(
+    reducer: Bools, coefficients: Floats, fragments: Bools
+) -> tuple[Ints, Ints] | None:
+    """The weights of records as numerators and denominators, proved by multiplying.
 
     None if they are no fractions with small denominators.
     """

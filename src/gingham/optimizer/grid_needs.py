@@ -30,11 +30,11 @@ class GridNeed:
 
     @property
     def shape(self) -> Shape:
-        """Attributes and keys: needs of the same shape start in one grid."""
+        """Attributes and keys of the need: needs of the same shape start in one grid."""
         return self.attributes, self.keys
 
     def with_(self, other: GridNeed) -> GridNeed:
-        """What both need of a common grid."""
+        """The need of a common grid for the queries of both needs."""
         return GridNeed(
             attributes=self.attributes | other.attributes,
             keys=self.keys,
@@ -47,7 +47,7 @@ class GridNeed:
 
 
 def needs_of(queries: Iterable[BoundQuery], fixed: FixedDecisions) -> list[GridNeed]:
-    """The needs of some queries: one for each set of attributes and keys, and each fixed grid."""
+    """The grid needs of queries: one per set of attributes and keys, and per fixed grid."""
     needs: dict[object, GridNeed] = {}
     for query in queries:
         need = need_of(query, fixed)
@@ -57,7 +57,7 @@ def needs_of(queries: Iterable[BoundQuery], fixed: FixedDecisions) -> list[GridN
 
 
 def need_of(query: BoundQuery, fixed: FixedDecisions) -> GridNeed:
-    """The need of one query."""
+    """What one query needs of a grid: its attributes, keys and conditions."""
     return GridNeed(
         attributes=query.attributes,
         keys=tuple(sorted(set(query.keys))),
@@ -92,11 +92,13 @@ def join_while_cheaper(
     """
 
     def may_join(a: GridNeed, b: GridNeed) -> bool:
+        """Whether two needs can share a grid: same keys, not both fixed, few enough cells."""
         both_fixed = a.grid is not None and b.grid is not None
         cells = prod(axes[attribute].size for attribute in a.attributes | b.attributes)
         return a.keys == b.keys and not both_fixed and cells <= MOST_CELLS
 
     def saving(a: GridNeed, b: GridNeed) -> float:
+        """The predicted seconds that one grid for both needs saves."""
         return price.seconds(a, axes) + price.seconds(b, axes) - price.seconds(a.with_(b), axes)
 
     while True:
@@ -113,6 +115,7 @@ def join_while_cheaper(
 
 
 def _key_notices(needs: list[GridNeed]) -> tuple[str, ...]:
+    """The notice that queries with different group keys have grids of their own."""
     sets = sorted({need.keys for need in needs})
     if len(sets) < 2:
         return ()

@@ -21,7 +21,7 @@ class SharedJoins(NamedTuple):
 
 
 def share_joins(queries: tuple[BoundQuery, ...], outer_joins: frozenset[str]) -> SharedJoins:
-    """Drop rows without a match in the join itself only if every query drops them.
+    """Join each table once; the join drops rows without a match only if every query does.
 
     `outer_joins` are the roles of joins that must keep such rows, since they did so before.
 
@@ -48,11 +48,12 @@ def share_joins(queries: tuple[BoundQuery, ...], outer_joins: frozenset[str]) ->
 
 
 def _drops_unmatched(query: BoundQuery, join: Join) -> bool:
+    """Whether a query has this table as an inner join, so that it drops rows without a match."""
     return JoinUse(join, drops_unmatched=True) in query.query.joins
 
 
 def _with_matches(query: BoundQuery, outer: tuple[Join, ...]) -> BoundQuery:
-    """Add to all conditions of the query that its inner joins among `outer` found a match."""
+    """Make each condition of a query require a match in its inner joins among `outer`."""
     required = [join for join in outer if _drops_unmatched(query, join)]
     if not required:
         return query
@@ -60,11 +61,13 @@ def _with_matches(query: BoundQuery, outer: tuple[Join, ...]) -> BoundQuery:
     sql = " AND ".join(names.quoted(j.matched) for j in required)
 
     def matched(condition: Condition) -> Condition:
+        """The condition, and that each inner join of the query has found a match."""
         return Condition(
             conjunction(*matches, condition.predicate), f"({sql}) AND ({condition.sql})"
         )
 
     def over_matches(aggregate: ConditionalAggregate) -> ConditionalAggregate:
+        """The aggregate over those rows for which the inner joins have found a match."""
         return replace(aggregate, condition=matched(aggregate.condition))
 
     return query.rewritten(matched(query.where), over_matches)

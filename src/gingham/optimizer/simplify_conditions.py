@@ -55,10 +55,11 @@ def simplify_conditions(
 
 
 def _excessive_cells(queries: Sequence[BoundQuery], fixed: FixedDecisions) -> dict[str, int]:
-    """The new queries that make too many cells, by themselves or in a fixed grid: how many."""
+    """The new queries that make too many cells, alone or in a fixed grid, and how many."""
     axes = all_axes(queries)
 
     def cells(attributes: frozenset[Attribute]) -> int:
+        """The number of cells of a grid over these attributes."""
         return prod(len(axes[a].cuts) + 2 for a in attributes)
 
     fixed_grids: dict[int, frozenset[Attribute]] = {}
@@ -77,15 +78,17 @@ def _excessive_cells(queries: Sequence[BoundQuery], fixed: FixedDecisions) -> di
 
 
 def _simplified(query: BoundQuery, steps: int) -> BoundQuery:
+    """The query after so many steps of simplification: its filters first, then its WHERE."""
     if steps >= 1:
         query = _filters_in_partials(query)
     return _opaque_predicate(query) if steps >= 2 else query
 
 
 def _filters_in_partials(query: BoundQuery) -> BoundQuery:
-    """Make FILTER clauses part of the partials, so that they cut no attributes."""
+    """Move FILTER clauses of a query into its partials, so that they cut no attributes."""
 
     def moved(aggregate: ConditionalAggregate) -> ConditionalAggregate:
+        """The aggregate with its FILTER evaluated by Spark inside the partials."""
         if aggregate.filter is None:
             return aggregate
         return replace(aggregate, condition=query.where, filter_in_partials=True)
@@ -94,6 +97,6 @@ def _filters_in_partials(query: BoundQuery) -> BoundQuery:
 
 
 def _opaque_predicate(query: BoundQuery) -> BoundQuery:
-    """Make the WHERE clause one boolean attribute."""
+    """Make the WHERE of a query one boolean attribute, which Spark evaluates."""
     simple = Condition(opaque(query.where.sql), query.where.sql)
     return query.rewritten(simple, lambda aggregate: replace(aggregate, condition=simple))

@@ -49,7 +49,7 @@ class TreePricer:
         self._edges: dict[Window, EncodedEdges] = {}
 
     def tree(self, queries: tuple[BoundQuery, ...]) -> PricedTree:
-        """Price one tree of some of the queries, with the grids that are best for it."""
+        """Price a tree of some of the queries, with the grids that are best for it."""
         windows = dict.fromkeys(query.window for query in queries)
         edges = self._measure.union([self._edges_of(window) for window in windows])
         slices = max(1.0, self._measure.rate(edges) * self.statistics.seconds)
@@ -65,24 +65,26 @@ class TreePricer:
         )
 
     def merged(self, one: PricedTree, other: PricedTree) -> PricedTree:
-        """Price one tree of the queries of two."""
+        """Price the tree that has the queries of two trees."""
         return self.tree((*one.queries, *other.queries))
 
     def second_tree_may_gain(self, single: PricedTree) -> bool:
-        """Whether all shards of a single tree cost more than cutting the rows for a second one."""
+        """Whether shards of a single tree cost more than cutting the rows for a second one."""
         return single.for_shards > self._cutting_rows
 
     @property
     def _cutting_rows(self) -> float:
-        """Seconds that each tree takes for cutting all rows into its slices."""
+        """Predicted seconds for cutting all rows into the slices of one more tree."""
         return self.cost.opening + self.statistics.rows * self.cost.tree
 
     @cached_property
     def _measure(self) -> Bits:
+        """The encoding of edges as bits, by which edges of windows are counted together."""
         classes = list(dict.fromkeys(c for window in self.windows for c in window.classes))
         return bits_for(classes, max(_MEASURED, len(self.windows)), SECOND)
 
     def _edges_of(self, window: Window) -> EncodedEdges:
+        """The edges of a window, encoded once for all prices."""
         if window not in self._edges:
             self._edges[window] = self._measure.encode(window.classes)
         return self._edges[window]

@@ -26,14 +26,14 @@ from gingham.plan.bound import BoundQuery, Condition, ConditionalAggregate
 
 
 def expressions_to_type(query: Query) -> set[str]:
-    """The SQL of all expressions whose types `bind_types` has to know."""
+    """The SQL of all expressions of a query whose types `bind_types` has to know."""
     wanted = {sql for predicate in _predicates(query) for sql in expressions(predicate)}
     arguments = {a for selected in query.aggregates for a in selected.arguments if a != "*"}
     return wanted | arguments
 
 
 def conditions_to_type(query: Query, types: Mapping[str, str]) -> set[str]:
-    """The SQL of all conditions that must be boolean; `types` are of `expressions_to_type`."""
+    """The SQL of all conditions of a query that must be boolean, given the types so far."""
     atoms = [leaf for predicate in _predicates(query) for leaf in leaves(predicate)]
     inexact = {
         leaf.sql
@@ -51,7 +51,7 @@ def bind_types(
     *,
     ansi: bool,
 ) -> BoundQuery:
-    """The query with types: `types` of its expressions, as Spark writes them, by their SQL.
+    """Bind a query to the Spark types of its expressions: comparisons to cuts, calls to partials.
 
     `schema` has the Arrow types of window bounds, keys and aggregates.
     """
@@ -59,6 +59,7 @@ def bind_types(
 
 
 def _predicates(query: Query) -> list[Predicate]:
+    """The predicates of a query: its WHERE, and the WHERE and FILTER of each aggregate."""
     return [query.where, *(selected.where for selected in query.aggregates)]
 
 
@@ -82,6 +83,7 @@ class _Binder:
         self.fragile = False
 
     def bind(self) -> BoundQuery:
+        """The bound query: its condition, keys and aggregates with types."""
         query = self.query
         where = self._condition(query.where, query.where_sql)
         failure_counts: list[ConditionalAggregate] = []
@@ -101,6 +103,7 @@ class _Binder:
         )
 
     def _condition(self, predicate: Predicate, sql: str) -> Condition:
+        """The condition of a predicate: with types, and as the SQL that Spark evaluates."""
         try:
             return Condition(typed(predicate, self.types, self.to_try_form), sql)
         except NoTryForm:
@@ -115,6 +118,7 @@ class _Binder:
         where: Condition,
         failure_counts: list[ConditionalAggregate],
     ) -> ConditionalAggregate:
+        """Bind an aggregate call; add counts of rows on which its arguments would raise."""
         condition = where
         if selected.filter_sql is not None:
             both = f"CASE WHEN {selected.where_sql} THEN {selected.filter_sql} END"
@@ -158,6 +162,6 @@ class _Binder:
 
 
 def _literal_arguments(selected: Selected) -> range:
-    """The positions of percentages, accuracies and limits, which stay as they are written."""
+    """The positions of an aggregate's percentages, accuracies and limits: literals that stay."""
     first = LITERAL_FROM.get(selected.function, len(selected.arguments))
     return range(first, len(selected.arguments))

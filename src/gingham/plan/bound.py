@@ -17,7 +17,7 @@ from gingham.logical.window import Window
 
 @dataclass(frozen=True)  # no slots: cached properties need a __dict__
 class Condition:
-    """Which rows count: as a typed predicate, and as SQL that Spark can evaluate by itself."""
+    """A condition of a query: as a typed predicate, and as SQL that Spark evaluates by itself."""
 
     predicate: Predicate
     sql: str
@@ -27,12 +27,12 @@ class Condition:
 
     @cached_property
     def attributes(self) -> tuple[Attribute, ...]:
-        """The attributes that the predicate compares with constants."""
+        """The attributes that the condition compares with constants."""
         return attributes(self.predicate)
 
     @cached_property
     def cuts(self) -> tuple[tuple[Attribute, Any], ...]:
-        """The pairs of attribute and cut that the predicate needs, each once."""
+        """The pairs of attribute and cut that the condition needs, each once."""
         return tuple(dict.fromkeys(cuts(self.predicate)))
 
 
@@ -52,7 +52,7 @@ class ConditionalAggregate:
 
     @property
     def partials(self) -> tuple[Partial, ...]:
-        """The partials that every shard needs to hold for this aggregate."""
+        """The partials that shards must hold for this aggregate."""
         if not self.filter_in_partials:
             return self.aggregate.partials
         return tuple(
@@ -89,7 +89,7 @@ class BoundQuery:
 
     @property
     def all_aggregates(self) -> tuple[ConditionalAggregate, ...]:
-        """The query's aggregates, then its failure counts."""
+        """The query's aggregates, then its counts of rows that would raise."""
         return (*self.aggregates, *self.failure_counts)
 
     def rewritten(
@@ -110,11 +110,11 @@ class BoundQuery:
 
     @cached_property
     def attributes(self) -> frozenset[Attribute]:
-        """The attributes of all its conditions."""
+        """The attributes of all conditions of the query, each once."""
         return frozenset(a for condition in self.conditions for a in condition.attributes)
 
     @cached_property
     def conditions(self) -> tuple[Condition, ...]:
-        """WHERE, and the conditions of all aggregates, each once."""
+        """The WHERE of the query, and the conditions of its aggregates, each once."""
         of_aggregates = (aggregate.condition for aggregate in self.all_aggregates)
         return tuple(dict.fromkeys((self.where, *of_aggregates)))

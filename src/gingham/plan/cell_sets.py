@@ -32,7 +32,7 @@ class PartialReads:
 
 
 class GridReads(NamedTuple):
-    """What queries read from one grid.
+    """What queries read from one grid: sets of cells, and the partials that they merge over them.
 
     `presence` are the sets of which queries ask whether there is any row: WHERE conditions, and
     the cells in which a condition raises. Empty sets are left out.
@@ -72,7 +72,7 @@ def grid_reads(grid: Grid, queries: Sequence[BoundQuery], conditions: ConditionC
 
 
 def union_of(parts: Iterable[PartialReads]) -> PartialReads:
-    """Collect the partials and the sets of several parts in one."""
+    """Put the partials and the sets of cells of several reads of a grid into one."""
     union = PartialReads()
     for part in parts:
         union.partials.update(part.partials)
@@ -81,7 +81,7 @@ def union_of(parts: Iterable[PartialReads]) -> PartialReads:
 
 
 def find_fragments(membership: Bools) -> FragmentTable:
-    """Group cells that belong to the same sets; `membership` is cells x sets.
+    """Group cells into fragments: those that are in the same sets; `membership` is cells x sets.
 
     >>> find_fragments(np.array([[1, 0], [0, 0], [1, 1], [1, 0]], dtype=bool)).fragment_of.tolist()
     [0, -1, 1, 0]

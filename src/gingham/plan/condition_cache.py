@@ -27,7 +27,7 @@ class ConditionCache:
         return self._truths[name]
 
     def raising_cells(self, grid: Grid, condition: Condition) -> Bools | None:
-        """The cells of the grid in which a condition raises; None if it never does."""
+        """The cells of a grid in which a condition raises; None if it never does."""
         name = grid.offset, condition.sql
         if name not in self._raising:
             raises = self.truths(grid, condition).raises

@@ -34,18 +34,18 @@ class Grid:
 
     @property
     def cells(self) -> int:
-        """The number of its cells."""
+        """The number of cells of the grid."""
         return prod(axis.size for axis in self.axes)
 
     @property
     def over(self) -> str:
-        """Its attributes as text, for `explain`."""
+        """The attributes of the grid as text, for `explain`."""
         return " x ".join(axis.attribute.sql for axis in self.axes) or "all rows"
 
 
 @dataclass(frozen=True, slots=True)
 class Codebook:
-    """What the columns of stored shards mean."""
+    """What the cell numbers and the columns of stored shards mean."""
 
     grids: tuple[Grid, ...]  # whose cells `__cell` numbers
     keys: tuple[str, ...]  # the expressions behind `__key_0`, ...
@@ -65,12 +65,12 @@ class Forest:
 
     @cached_property
     def axes(self) -> tuple[Axis, ...]:
-        """The axes of all grids, each once."""
+        """The axes of all grids of the plan, each once."""
         return tuple(dict.fromkeys(axis for grid in self.grids for axis in grid.axes))
 
     @cached_property
     def keys(self) -> tuple[str, ...]:
-        """The key expressions of all grids, each once."""
+        """The key expressions of all grids of the plan, each once."""
         return tuple(dict.fromkeys(key for grid in self.grids for key in grid.keys))
 
     @cached_property
@@ -87,7 +87,7 @@ class Forest:
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
-        """The aggregate expressions behind the partials, each once."""
+        """The SQL of the aggregate expressions that shards hold for the partials, each once."""
         return tuple(dict.fromkeys(c for partial in self.partials for c in partial.columns))
 
     @cached_property
@@ -100,25 +100,26 @@ class Forest:
 
     @cached_property
     def bounds(self) -> tuple[Ints, Ints]:
-        """The first cell of each grid, and the tree of each grid."""
+        """The number of the first cell of each grid, and the tree of each grid, as arrays."""
         return grid_starts(self)
 
     @property
     def cells(self) -> int:
-        """The number of cells in all grids."""
+        """The number of cells in all grids of the plan."""
         return sum(grid.cells for grid in self.grids)
 
     @property
     def codebook(self) -> Codebook:
-        """What the columns and cells of its shards mean."""
+        """What the columns and the cell numbers of shards mean under this plan."""
         return Codebook(grids=self.grids, keys=self.keys, columns=self.columns)
 
     def grid_of(self, query: BoundQuery) -> Grid:
-        """The grid that the query is answered from."""
+        """The grid of the plan that the query is answered from."""
         return self._grids[query.name]
 
     @cached_property
     def _grids(self) -> dict[str, Grid]:
+        """The grid of each query, by the name of the query."""
         placed = zip(self.queries, self.placement, strict=True)
         return {query.name: self.grids[position] for query, position in placed}
 
@@ -140,7 +141,7 @@ class FixedDecisions:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How the queries of one stream are answered."""
+    """The plan of a stream: how queries share one pass over its rows, at which cost, and why."""
 
     stream: str
     joins: tuple[JoinUse, ...]  # each made once, for all queries

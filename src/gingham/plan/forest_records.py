@@ -31,7 +31,7 @@ class Weights(NamedTuple):
 
 @dataclass(frozen=True, eq=False)  # no slots: cached properties need a __dict__
 class Block:
-    """The records of one grid for partials of one kind.
+    """The records of one grid for partials of one capability.
 
     Records that fragments share come first. After them every fragment has a number for a record of
     its own; it uses that if its row of `reducer` is empty.
@@ -49,7 +49,7 @@ class Block:
 
     @property
     def size(self) -> int:
-        """The number of records for the fragments that occur in the data."""
+        """The number of records for the fragments that rows were seen in."""
         alone = self.occupied & ~self.reducer.any(axis=1)
         return self.reducer.shape[1] + int(alone.sum())
 
@@ -60,7 +60,7 @@ class Block:
 
     @cached_property
     def records_of(self) -> tuple[tuple[int, ...], ...]:
-        """The records that each fragment goes into."""
+        """The records that each fragment of the grid goes into."""
         shared = self.reducer.shape[1]
         return tuple(
             tuple(np.flatnonzero(row).tolist()) or (shared + fragment,)
@@ -68,7 +68,7 @@ class Block:
         )
 
     def weights(self, wanted: bytes) -> Weights:
-        """The weight of each record in the answer for a set of cells."""
+        """The weight of each record in the answer over a set of cells."""
         column = self.columns[wanted]
         divisor = int(self.denominators[column])
         alone = self.fragments[:, column] * divisor
@@ -86,17 +86,17 @@ class GridRecords:
 
     @property
     def size(self) -> int:
-        """The number of records for the fragments that occur in the data."""
+        """The number of records of the grid for the fragments that rows were seen in."""
         return sum(block.size for block in self.blocks)
 
     @property
     def gain(self) -> float:
-        """The part of the queries that needs no record of its own."""
+        """The part of the queries of the grid that needs no record of its own."""
         return 1 - self.size / self.queries
 
     @property
     def notice(self) -> str:
-        """One line for `explain`: how many records are sent for this grid."""
+        """A line for `explain`: how many records are sent for this grid."""
         blocks = ", ".join(
             f"{int(block.occupied.sum())} fragments in {block.size} {block.kind} records"
             for block in self.blocks
@@ -105,21 +105,21 @@ class GridRecords:
 
     @property
     def cells(self) -> int:
-        """How many numbers its records may have, as the cells of a `GridLayout`."""
+        """The number of record numbers reserved for the grid, like the cells of a `GridLayout`."""
         return sum(block.capacity for block in self.blocks)
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """The keys of the grid."""
+        """The group keys of the grid, which its records have too."""
         return self.grid.keys
 
     @property
     def tree(self) -> int:
-        """The tree of the grid."""
+        """The number of the tree whose slices the grid's records are of."""
         return self.grid.tree
 
     def records_of(self, cell: int) -> tuple[int, ...]:
-        """The numbers of all records that a cell of the grid goes into."""
+        """The numbers of all records that rows in a cell of the grid go into."""
         numbers: list[int] = []
         first = self.offset
         for block in self.blocks:
@@ -130,7 +130,7 @@ class GridRecords:
         return tuple(numbers)
 
     def weights(self, wanted: Bools, partial: Partial | None) -> Weights:
-        """The weight of each record of the grid in the answer for a set of cells.
+        """The weight of each record of the grid in a partial's answer over a set of cells.
 
         Without a partial: records that tell whether there is any row.
         """
@@ -155,18 +155,19 @@ class ForestRecords:
 
     @property
     def cells(self) -> int:
-        """How many numbers records may have in all grids; codes are divided by it."""
+        """The number of record numbers reserved in all grids, like the cells of a `Layout`."""
         return max(1, sum(grid.cells for grid in self.grids))
 
     @property
     def notices(self) -> tuple[str, ...]:
-        """A line for each grid, for `explain`."""
+        """A line for `explain` about the records of each grid."""
         return tuple(grid.notice for grid in self.grids)
 
     def of(self, grid: Grid) -> GridRecords:
-        """The records of one grid."""
+        """The records of one grid of the forest."""
         return self._by_offset[grid.offset]
 
     @cached_property
     def _by_offset(self) -> dict[int, GridRecords]:
+        """The records of each grid, by the number of the grid's first cell."""
         return {records.grid.offset: records for records in self.grids}

@@ -39,13 +39,14 @@ class Sample:
     _counts: dict[object, float] = field(default_factory=dict[object, float])
 
     def combinations(self, axes: Sequence[Axis], keys: Sequence[str], rows: float) -> float:
-        """The expected number of combinations of interval and key value in `rows` rows."""
+        """The expected number of combinations of interval and key value in so many rows."""
         name = tuple(axes), tuple(keys), round(rows)
         if name not in self._counts:
-            self._counts[name] = self._count(axes, keys, rows)
+            self._counts[name] = self._extrapolate(axes, keys, rows)
         return self._counts[name]
 
-    def _count(self, axes: Sequence[Axis], keys: Sequence[str], rows: float) -> float:
+    def _extrapolate(self, axes: Sequence[Axis], keys: Sequence[str], rows: float) -> float:
+        """Extrapolate the combinations of interval and key value in the sample to so many rows."""
         codes = self._codes(axes, keys)
         if not len(codes):
             return 1.0
@@ -58,7 +59,7 @@ class Sample:
         return expected_occupied(rows, bins_for_occupied(len(codes), mean))
 
     def _codes(self, axes: Sequence[Axis], keys: Sequence[str]) -> Ints:
-        """One number for each row: equal for equal intervals and key values."""
+        """A number for each sampled row: equal for equal intervals and key values."""
         codes = np.zeros(self.rows, dtype=np.int64)
         for axis in axes:
             finest = self.axes[axis.attribute]
@@ -87,29 +88,29 @@ class RowStatistics:
 
     @property
     def rate(self) -> float:
-        """Rows per second of event time."""
+        """Rows of the stream per second of event time."""
         return self.rows / self.seconds
 
     def shards(self, slices: float, axes: Iterable[Axis], keys: Sequence[str]) -> float:
         """The expected number of shards in a grid of these axes and keys, over so many slices."""
         axes = tuple(axes)
         if self.sample is None:
-            return expected_occupied(self.rows, slices * self._most(axes, keys))
+            return expected_occupied(self.rows, slices * self._most_bins(axes, keys))
         rows, (sampled, unsampled) = self.rows / slices, self._by_sample(axes, keys)
         occupied = self.sample.combinations(*sampled, rows)
-        if (more := self._most(*unsampled)) > 1:
+        if (more := self._most_bins(*unsampled)) > 1:
             occupied = expected_occupied(rows, occupied * more)
         return min(self.rows, slices * occupied)
 
     def bins(self, axes: Iterable[Axis], keys: Sequence[str]) -> float:
-        """The number of equally likely bins that model the cells and groups of one slice."""
+        """The number of equally likely bins that model the cells and groups of a slice."""
         axes = tuple(axes)
-        most = self._most(axes, keys)
+        most = self._most_bins(axes, keys)
         if self.sample is None:
             return most
         rows, (sampled, unsampled) = self.sample.rows, self._by_sample(axes, keys)
         occupied = self.sample.combinations(*sampled, rows)
-        return min(most, bins_for_occupied(rows, occupied) * self._most(*unsampled))
+        return min(most, bins_for_occupied(rows, occupied) * self._most_bins(*unsampled))
 
     def _by_sample(
         self, axes: Sequence[Axis], keys: Sequence[str]
@@ -126,8 +127,8 @@ class RowStatistics:
 
         return part(in_sample=True), part(in_sample=False)
 
-    def _most(self, axes: Sequence[Axis], keys: Sequence[str]) -> float:
-        """All cells times all groups."""
+    def _most_bins(self, axes: Sequence[Axis], keys: Sequence[str]) -> float:
+        """The upper bound on shards of a slice: all cells times all groups."""
         return prod(len(axis.cuts) + 1 for axis in axes) * self.groups ** len(keys)
 
 

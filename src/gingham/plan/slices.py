@@ -43,18 +43,18 @@ class Periodic:
     edges: tuple[int, ...]
 
     def starts(self, numbers: Ints) -> Ints:
-        """Where the slices with these numbers begin."""
+        """The instants at which the slices with these numbers begin."""
         periods, ranks = np.divmod(numbers, len(self.edges))
         return periods * self.period + np.asarray(self.edges, dtype=np.int64)[ranks]
 
     @property
     def pane(self) -> int:
-        """The length of equal parts of a period that cross no edge."""
+        """The length of a pane: equal parts of the period that cross no edge."""
         return pane_length([(self.period, 0), *((self.period, e) for e in self.edges)])
 
     @property
     def largest(self) -> int:
-        """A bound on the numbers of slices within three centuries of 1970."""
+        """An upper bound on the numbers of slices within three centuries of 1970."""
         return (_CENTURIES // self.period + 2) * len(self.edges)
 
     def __str__(self) -> str:
@@ -75,7 +75,7 @@ class Horizon:
     origin: int
 
     def starts(self, numbers: Ints) -> Ints:
-        """Where the slices with these numbers begin."""
+        """The instants at which the slices with these numbers begin."""
         listed = np.asarray(self.edges, dtype=np.int64)
         halves, odd = np.divmod(numbers, 2)
         inside = listed[np.clip(halves, 0, len(listed) - 1)]
@@ -83,7 +83,7 @@ class Horizon:
 
     @property
     def largest(self) -> int:
-        """A bound on the numbers of slices within three centuries of 1970."""
+        """An upper bound on the numbers of slices within three centuries of 1970."""
         return 2 * max(_CENTURIES // self.pane + 2, len(self.edges))
 
     def __str__(self) -> str:
@@ -95,7 +95,7 @@ _CENTURIES = 1 << 53
 
 
 def periodic(classes: Iterable[ResidueClass]) -> Periodic | None:
-    """Slices that need no knowledge of the data; None if a period holds too many."""
+    """The slices between edges that repeat with a period; None if a period holds too many."""
     classes = normalized(classes)
     period, pane = composite_period(classes), pane_length(classes)
     # A few periods' worth of panes tell how densely edges lie without listing a long period.
@@ -109,7 +109,7 @@ def periodic(classes: Iterable[ResidueClass]) -> Periodic | None:
 
 
 def horizon(classes: Iterable[ResidueClass], around: int, reach: int | None = None) -> Horizon:
-    """Slices listed around an instant at which there is data.
+    """The slices between edges that are listed around an instant at which there is data.
 
     The list is no longer than it need be if most of the data lies within `reach` of that instant:
     a long one costs more than a small batch of rows.
@@ -131,7 +131,7 @@ def sliced(
     trees: Mapping[int, Sequence[ResidueClass]],
     around: Callable[[], tuple[int, int | None]],
 ) -> dict[int, Slices]:
-    """The slices of each tree.
+    """The slices of each tree of a plan: periodic ones, or listed around where the data is.
 
     `around` finds an instant at which there is data, and how far from it most of the data lies, if
     that is known; it is called only if edges must be listed.

@@ -29,7 +29,7 @@ from gingham.spark.unshared import aggregate_windows, answer_alone
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """How a batch run is wanted."""
+    """The options of `Loom.run`: trees, records in place of shards, and the driver's limit."""
 
     most_on_driver: int
     trees: Mapping[str, int] | None
@@ -38,7 +38,7 @@ class RunOptions:
 
 @dataclass(frozen=True, slots=True)
 class _Measured:
-    """What was measured of a stream's rows, for these queries."""
+    """The statistics of a stream's rows, measured for the queries with these texts."""
 
     texts: tuple[str, ...]
     statistics: RowStatistics
@@ -69,14 +69,14 @@ class BatchSession:
         return optimize(stream, queries, self._cost, statistics, trees=trees)
 
     def sent(self, stream: str) -> tuple[str, ...]:
-        """What the last run sent in place of shards, a line for each grid."""
+        """The records that the last batch run sent in place of shards, a line for each grid."""
         records = self._records.get(stream)
         return () if records is None else records.notices
 
     def run(
         self, queries: Mapping[str, Sequence[BoundQuery]], options: RunOptions, order: Sequence[str]
     ) -> Answers:
-        """Answer the queries of each stream; the answers are in this order of names."""
+        """Answer queries over static DataFrames, stream by stream, in this order of names."""
         for stream in queries:
             if self._sources.stream(stream).rows.isStreaming:
                 raise CatalogError(
@@ -88,14 +88,17 @@ class BatchSession:
         return Answers.combined(parts, order)
 
     def alone(self, query: Query) -> DataFrame:
-        """The same query as a Spark job of its own."""
+        """The same query as a Spark job of its own, over the static DataFrame."""
         time = self._sources.stream(query.stream).info.time
         return answer_alone(self._sources.enriched(query), query, time)
 
     def _run_stream(
         self, stream: str, queries: Sequence[BoundQuery], options: RunOptions
     ) -> Answers:
+        """Answer the queries of a stream; if the shared job fails, run fragile queries apart."""
+
         def run_apart(suspects: Sequence[BoundQuery], _: object) -> Answers:
+            """Answer healthy queries together, and each suspect as a Spark job of its own."""
             healthy = [query for query in queries if not query.fragile]
             rest = [self._run_stream(stream, healthy, options)] if healthy else []
             apart = {q.name: LazyAnswer(q.query, self._slots_alone(q.query)) for q in suspects}
@@ -108,6 +111,7 @@ class BatchSession:
     def _run_shared(
         self, stream: str, queries: Sequence[BoundQuery], options: RunOptions
     ) -> Answers:
+        """Plan the queries of a stream, and answer them in one pass over its rows."""
         source = self._sources.stream(stream)
         plan = self.plan(stream, queries, options.trees)
         enriched = self._sources.lookups.enrich(source.rows, plan.joins, plan.columns)
@@ -130,7 +134,7 @@ class BatchSession:
         return answers
 
     def _statistics(self, source: StreamSource, queries: Sequence[BoundQuery]) -> RowStatistics:
-        """What is known of the rows; they are looked at once, if it may matter."""
+        """Statistics of a stream's rows: measured once if windows differ, else assumed."""
         if source.rows.isStreaming or not have_different_edges(queries):
             return RowStatistics()
         name, texts = source.info.name, tuple(query.query.text for query in queries)
@@ -149,5 +153,6 @@ class BatchSession:
         return known.statistics
 
     def _slots_alone(self, query: Query) -> DataFrame:
+        """The aggregates by window and keys of one query, computed by Spark without sharing."""
         time = self._sources.stream(query.stream).info.time
         return aggregate_windows(self._sources.enriched(query), query, time)

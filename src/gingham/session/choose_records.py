@@ -47,36 +47,36 @@ def choose_records(
             "fragments are reduced to records, are not, or that is decided by cost",
             'True, False or "auto"',
         )
-    if send_records is False or (send_records == "auto" and not _promising(plan, cost)):
+    if send_records is False or (send_records == "auto" and not _records_may_gain(plan, cost)):
         return None
     seen = occupied_cells(enriched, plan.forest, fold_cells(plan.forest, cells))
     forest_records = decompose_fragments(plan.forest, seen, cells)
-    if send_records == "auto" and not _cheaper(plan, forest_records, seen, cost):
+    if send_records == "auto" and not _records_are_cheaper(plan, forest_records, seen, cost):
         return None
     return forest_records
 
 
-def _promising(plan: Plan, cost: Cost) -> bool:
-    """Whether as many records as queries, with no row in two of them, would save anything."""
+def _records_may_gain(plan: Plan, cost: Cost) -> bool:
+    """Whether records could save anything: one per query, and no row in two of them."""
     looked = _JOB + plan.statistics.rows * (cost.row + cost.grid * len(plan.forest.grids))
     placement = plan.forest.placement
-    return sum(_saved(plan, cost, i, placement.count(i)) for i in set(placement)) > looked
+    return sum(_saved_seconds(plan, cost, i, placement.count(i)) for i in set(placement)) > looked
 
 
-def _cheaper(plan: Plan, forest_records: ForestRecords, seen: Ints, cost: Cost) -> bool:
-    """Whether records are cheaper than shards, now that fragments are known."""
+def _records_are_cheaper(plan: Plan, forest_records: ForestRecords, seen: Ints, cost: Cost) -> bool:
+    """Whether sending records is cheaper than shards, now that occupied cells are known."""
     saved = 0.0
     for place, records in enumerate(forest_records.grids):
         grid = records.grid
         own = seen[(seen >= grid.offset) & (seen < grid.offset + grid.cells)] - grid.offset
         sent = sum(len(records.records_of(cell)) for cell in own) / max(1, len(own))
-        saved += _saved(plan, cost, place, records.size)
+        saved += _saved_seconds(plan, cost, place, records.size)
         saved -= (sent - 1) * plan.statistics.rows * cost.grid
     return saved > 0
 
 
-def _saved(plan: Plan, cost: Cost, place: int, records: int) -> float:
-    """What so many records in place of cells save of making and reading shards of a grid."""
+def _saved_seconds(plan: Plan, cost: Cost, place: int, records: int) -> float:
+    """Predicted seconds that so many records save over the shards of the grid at this place."""
     load, grid = plan.statistics, plan.forest.grids[place]
     slices = max(1.0, edge_rate(plan.forest.trees[grid.tree]) * SECOND * load.seconds)
     conditions = plan.forest.placement.count(place)

@@ -13,8 +13,12 @@ from gingham.spark.spark_errors import SPARK_ERRORS, failed_job
 
 
 class _Query(Protocol):
+    """A query of any kind that may be fragile: able to raise in the middle of a shared job."""
+
     @property
-    def fragile(self) -> bool: ...
+    def fragile(self) -> bool:
+        """Whether the query may raise in the middle of a shared job."""
+        ...
 
 
 AnyQuery = TypeVar("AnyQuery", bound=_Query)
@@ -26,7 +30,7 @@ def go_on_without(
     attempt: Callable[[], Outcome],
     retry: Callable[[Sequence[AnyQuery], AnswerError], Outcome],
 ) -> Outcome:
-    """Run a shared job; if Spark stops it, leave out the queries that may have raised.
+    """Run a shared job of queries; if Spark stops it, leave out those that may have raised.
 
     Without any suspect the error is raised; otherwise `retry` gets them, and what Spark said.
     """
@@ -40,5 +44,5 @@ def go_on_without(
 
 
 def fragile(queries: Iterable[AnyQuery]) -> list[AnyQuery]:
-    """The queries that may raise in the middle of a job."""
+    """The queries that may raise in the middle of a shared job."""
     return [query for query in queries if query.fragile]

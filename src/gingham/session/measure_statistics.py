@@ -26,7 +26,7 @@ def measure_statistics(
     cost: Cost,
     count: Callable[[], RowStatistics],
 ) -> RowStatistics:
-    """Count the rows, and see how a sample spreads if there is more than one way to weave.
+    """Count a stream's rows; sample how they spread if there is more than one way to weave.
 
     `count` counts them. If Spark raises here nothing is known: the run raises as well, and copes.
     """

@@ -36,7 +36,7 @@ class RelationSource:
 
 @dataclass(frozen=True)
 class StreamSource:
-    """A stream, its rows, and how late they may come."""
+    """A registered stream: its DataFrame, and how late rows may come."""
 
     info: Stream
     rows: DataFrame
@@ -44,14 +44,14 @@ class StreamSource:
 
     @functools.cached_property
     def instant(self) -> int:
-        """An instant at which there are rows. Only speed depends on it, so one look is enough."""
+        """An instant at which the stream has rows; only speed depends on it, so it is cached."""
         if "counted" in self.__dict__:
             return self.counted[1]
         return any_instant(self.rows, self.info.time)
 
     @functools.cached_property
     def counted(self) -> tuple[RowStatistics, int]:
-        """The number of rows, their span of time, and their first instant: one pass over them."""
+        """The statistics of the stream's rows and their first instant, from one pass."""
         return count_rows(self.rows, self.info.time)
 
 
@@ -94,7 +94,7 @@ class Sources:
                 "a table is looked up by its key",
                 f"key=... with one of {', '.join(columns)}",
             )
-        self.lookups[name] = LookupTable(rows, keys, _size(name, rows, keys))
+        self.lookups[name] = LookupTable(rows, keys, _count_unique_rows(name, rows, keys))
         self._tables[name.lower()] = Table(name, columns, keys)
 
     def stream(self, name: str | None) -> StreamSource:
@@ -122,11 +122,11 @@ class Sources:
         return replace(bound, fragile=bound.fragile or any(map(calls_user_function, read)))
 
     def enriched(self, query: Query) -> DataFrame:
-        """The rows of a query's stream, with the columns of its tables."""
+        """The DataFrame of a query's stream, with the columns of the tables that it joins."""
         return self._types_for(query).rows
 
     def relations(self) -> dict[str, RelationSource]:
-        """Give all streams and tables as relations that estimates can join."""
+        """All registered streams and tables as relations that estimates can join."""
         streams = {
             key: RelationSource(s.info.name, s.rows, s.info.time, s.watermark)
             for key, s in self.streams.items()
@@ -138,6 +138,7 @@ class Sources:
         return {**streams, **tables}
 
     def _types_for(self, query: Query) -> ExpressionTypes:
+        """The cache of expression types over a query's stream and joined tables."""
         key = (query.stream, query.joins)
         if key not in self._types:
             rows = self.stream(query.stream).rows
@@ -145,12 +146,13 @@ class Sources:
         return self._types[key]
 
     def _refuse_name(self, name: str) -> None:
+        """Raise if a stream or table is registered under this name already."""
         if name.lower() in {*self.streams, *self._tables}:
             raise CatalogError.registered_twice(name)
 
 
-def _size(name: str, rows: DataFrame, keys: tuple[str, ...]) -> int:
-    """Count the rows of a table, and refuse it if a key comes twice."""
+def _count_unique_rows(name: str, rows: DataFrame, keys: tuple[str, ...]) -> int:
+    """Count the rows of a table that is registered, and refuse it if a key comes twice."""
     each = rows.groupBy(*(F.col(quoted(k)) for k in keys)).count()
     known = " AND ".join(f"{quoted(k)} IS NOT NULL" for k in keys)
     repeated = F.expr(f"CASE WHEN {known} AND count > 1 THEN struct(*) END")

@@ -28,24 +28,24 @@ class Answer(Protocol):
 
     @property
     def num_rows(self) -> int:
-        """How many rows there are."""
+        """The number of rows of the answer."""
         ...
 
     @property
     def last_window(self) -> datetime | None:
-        """When the last of the windows ends."""
+        """When the last window of the answer ends; None if it has no rows."""
         ...
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """All rows, some at a time."""
+        """The rows of the answer, a record batch at a time, for sinks that stream them."""
         ...
 
     def table(self) -> pa.Table:
-        """All rows as one table in this process."""
+        """The rows of the answer as one Arrow table in this process."""
         ...
 
     def frame(self, spark: SparkSession) -> DataFrame:
-        """All rows as a DataFrame."""
+        """The rows of the answer as a Spark DataFrame."""
         ...
 
     def save(self, files: Files, name: str) -> None:
@@ -59,37 +59,43 @@ class Answer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class LocalAnswer:
-    """Rows on the driver."""
+    """An answer for a sink whose rows are on the driver."""
 
     rows: pa.Table
 
     @property
     def num_rows(self) -> int:
+        """The number of rows of the answer."""
         return self.rows.num_rows
 
     @property
     def last_window(self) -> datetime | None:
+        """When the last window of the answer ends; None if it has no rows."""
         return max(self.rows[names.WINDOW_END].to_pylist(), default=None)
 
     def batches(self) -> Iterator[pa.RecordBatch]:
+        """The rows of the answer on the driver, a record batch at a time."""
         return iter(self.rows.to_batches())
 
     def table(self) -> pa.Table:
+        """The rows of the answer as one Arrow table."""
         return self.rows
 
     def frame(self, spark: SparkSession) -> DataFrame:
+        """The rows of the answer as a Spark DataFrame."""
         return spark.createDataFrame(self.rows)
 
     def save(self, files: Files, name: str) -> None:
+        """Write the rows into the checkpoint, to deliver them to the sink later."""
         write_table(files, name, self.rows, {})
 
     def discard(self) -> None:
-        """Nothing to free: the rows go with the object."""
+        """Nothing to free after delivery: the rows are in this object."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredAnswer:
-    """Rows that executors wrote: a folder of Parquet files in the checkpoint."""
+    """An answer for a sink that executors wrote: a folder of Parquet files in the checkpoint."""
 
     files: Files
     folder: str
@@ -98,7 +104,7 @@ class StoredAnswer:
 
     @classmethod
     def written(cls, files: Files, folder: str, answer: DataFrame) -> StoredAnswer:
-        """Compute an answer, where its shards are, into a folder."""
+        """Let executors compute an answer and write it into a folder of the checkpoint."""
         spark, path = answer.sparkSession, f"{files.root}/{folder}"
         with with_settings(spark, {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS"}):
             answer.write.mode("overwrite").parquet(path)
@@ -108,23 +114,28 @@ class StoredAnswer:
         return cls(files=files, folder=folder, num_rows=count, last_window=last)
 
     def batches(self) -> Iterator[pa.RecordBatch]:
+        """The rows of the stored answer, a record batch at a time."""
         return self.files.parquet(self.folder)
 
     def table(self) -> pa.Table:
+        """The rows of the stored answer as one Arrow table on the driver."""
         return pa.Table.from_batches(self.batches())
 
     def frame(self, spark: SparkSession) -> DataFrame:
+        """The rows of the stored answer as a Spark DataFrame over its Parquet files."""
         return spark.read.parquet(f"{self.files.root}/{self.folder}")
 
     def save(self, files: Files, name: str) -> None:
+        """Write a file that names the folder of the answer, to deliver it to the sink later."""
         # The rows are in the checkpoint already: the file only names their folder.
         write_table(files, name, pa.table({}), {_FOLDER: self.folder})
 
     def discard(self) -> None:
+        """Delete the answer's folder of Parquet files, once its sink has taken it."""
         self.files.delete_folder(self.folder)
 
 
 def load_answer(files: Files, name: str, folders: Files) -> Answer:
-    """Read an answer that was saved; `folders` is where stored answers have their folders."""
+    """Read an answer that was saved for its sink; `folders` has those that executors wrote."""
     table, about = read_table(files, name)
     return StoredAnswer(folders, about[_FOLDER]) if _FOLDER in about else LocalAnswer(table)

@@ -12,12 +12,13 @@ SHOWN = 20  # rows of an answer
 
 
 class ConsoleSink:
-    """The first rows of every answer, printed."""
+    """A sink that prints the first rows of every answer."""
 
     def __init__(self, console: Console | None = None) -> None:
         self._console = console or Console()
 
     def deliver(self, name: str, answer: Answer, number: int) -> None:
+        """Print the first rows of an answer, under the name of its query."""
         table = Table(title=f"{name}, batch {number}: {answer.num_rows:,} rows")
         shown = pa.Table.from_batches([next(answer.batches())])
         for column in shown.column_names:

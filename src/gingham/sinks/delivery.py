@@ -21,7 +21,7 @@ _FIRST_PAUSE = 0.05
 
 
 class Delivery:
-    """Delivers every answer once, or often enough that it counts once."""
+    """Delivers every answer to the sink once, or under a number that makes repeating harmless."""
 
     def __init__(self, sink: Sink, files: Files, patience: float = PATIENCE) -> None:
         self._sink = sink
@@ -37,42 +37,47 @@ class Delivery:
 
     @property
     def waiting(self) -> Mapping[str, int]:
-        """How many answers of each query wait for their sink."""
+        """How many saved answers of each query wait for the sink to take them."""
         return {name: len(numbers) for name, numbers in self._waiting.items()}
 
     def deliver(self, answers: Mapping[str, Answer], number: int) -> dict[str, Exception]:
-        """Deliver saved answers, then new ones; failed deliveries are saved and returned."""
+        """Deliver saved answers to the sink, then new ones; those it refuses are saved."""
         until = time.monotonic() + self._patience
         failed: dict[str, Exception] = {}
         for name in tuple(self._waiting):
             if (error := self._deliver_waiting(name)) is not None:
                 failed[name] = error
         for name, answer in answers.items():
-            error = failed.get(name) or self._try(name, answer, number, until)
+            error = failed.get(name) or self._try_to_deliver(name, answer, number, until)
             if error is None:
                 answer.discard()
             else:
                 failed[name] = error
-                self._save(name, answer, number)
+                self._save_for_later(name, answer, number)
         return failed
 
     def store(self, number: int, name: str, answer: DataFrame) -> StoredAnswer:
-        """Let executors write an answer that is too large for the driver, for `deliver` to take."""
-        return StoredAnswer.written(self._folders, _file(name, number), answer)
+        """Let executors write an answer too large for the driver, to be delivered next."""
+        return StoredAnswer.written(self._folders, _saved_file(name, number), answer)
 
     def forget(self, name: str) -> None:
-        """Drop the saved answers of a query that was removed."""
+        """Drop the answers of a removed query that wait for the sink."""
         for number in self._waiting.pop(name, []):
-            self._drop(name, number, self._load(name, number))
+            self._drop_saved(name, number, self._load_saved(name, number))
 
-    def _load(self, name: str, number: int) -> Answer:
-        return load_answer(self._saved, _file(name, number), self._folders)
+    def _load_saved(self, name: str, number: int) -> Answer:
+        """Read a saved answer that waits for the sink."""
+        return load_answer(self._saved, _saved_file(name, number), self._folders)
 
-    def _drop(self, name: str, number: int, answer: Answer) -> None:
-        self._saved.delete(_file(name, number))
+    def _drop_saved(self, name: str, number: int, answer: Answer) -> None:
+        """Delete a saved answer that the sink has taken, or that is not wanted any more."""
+        self._saved.delete(_saved_file(name, number))
         answer.discard()
 
-    def _try(self, name: str, answer: Answer, number: int, until: float) -> Exception | None:
+    def _try_to_deliver(
+        self, name: str, answer: Answer, number: int, until: float
+    ) -> Exception | None:
+        """Give an answer to the sink, again and again until a deadline; gives the last error."""
         pause = _FIRST_PAUSE
         while True:
             try:
@@ -86,21 +91,24 @@ class Delivery:
                 return None
 
     def _deliver_waiting(self, name: str) -> Exception | None:
+        """Deliver the saved answers of a query in order, up to the first that fails."""
         numbers = self._waiting[name]
         while numbers:
-            answer = self._load(name, numbers[0])
-            if (error := self._try(name, answer, numbers[0], until=0)) is not None:
+            answer = self._load_saved(name, numbers[0])
+            if (error := self._try_to_deliver(name, answer, numbers[0], until=0)) is not None:
                 return error
-            self._drop(name, numbers.pop(0), answer)
+            self._drop_saved(name, numbers.pop(0), answer)
         del self._waiting[name]
         return None
 
-    def _save(self, name: str, answer: Answer, number: int) -> None:
-        answer.save(self._saved, _file(name, number))
+    def _save_for_later(self, name: str, answer: Answer, number: int) -> None:
+        """Save an answer that the sink refused, for later batches to deliver."""
+        answer.save(self._saved, _saved_file(name, number))
         numbers = self._waiting.setdefault(name, [])
         if number not in numbers:
             numbers.append(number)
 
 
-def _file(name: str, number: int) -> str:
+def _saved_file(name: str, number: int) -> str:
+    """The file name of a saved answer: its query and the number of the delivery."""
     return f"{file_name(name)}.{number}"

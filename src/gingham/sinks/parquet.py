@@ -12,13 +12,14 @@ from gingham.sinks.answer import Answer
 
 
 class ParquetSink:
-    """A folder per query, a file per delivery: readers see whole deliveries only."""
+    """A sink of Parquet files: a folder per query, a whole file per delivery."""
 
     def __init__(self, root: str) -> None:
         self._files = Files(root)
         self._folders: dict[str, Files] = {}
 
     def deliver(self, name: str, answer: Answer, number: int) -> None:
+        """Write an answer as the Parquet file of this delivery, in place of a repeated one."""
         if name not in self._folders:
             self._folders[name] = self._files.within(quote(name, safe=""))
         batches = answer.batches()

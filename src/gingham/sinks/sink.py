@@ -15,7 +15,7 @@ SinkFunction = Callable[[str, DataFrame, int], object]
 
 @runtime_checkable
 class Sink(Protocol):
-    """Where answers go.
+    """Where the answers of queries go.
 
     A delivery has a number that grows from batch to batch and survives restarts. After a crash the
     same delivery may come again, with the same number and the same rows. A sink therefore lets a
@@ -27,5 +27,5 @@ class Sink(Protocol):
     """
 
     def deliver(self, name: str, answer: Answer, number: int) -> None:
-        """Take the rows of one query and batch for good; they are durable when this returns."""
+        """Take the answer of one query and batch for good; durable when this returns."""
         ...

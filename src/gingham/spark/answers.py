@@ -23,7 +23,7 @@ _QUERY_NUMBER = "__query"
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """What a run did, and the seconds it took."""
+    """What a batch run did: queries, shards, grids, and the seconds of each step."""
 
     queries: int
     shards: int
@@ -37,7 +37,7 @@ class Statistics:
 
     @classmethod
     def total(cls, parts: Sequence[Statistics]) -> Statistics:
-        """The sums over several streams."""
+        """The statistics of a batch run over several streams, added up."""
         seconds: Counter[str] = Counter()
         for part in parts:
             seconds.update(part.seconds)
@@ -59,15 +59,15 @@ class QueryAnswer(Protocol):
 
     @property
     def error(self) -> GinghamError | None:
-        """The reason why the query failed, if it did."""
+        """The reason why the query failed in Spark, if it did."""
         ...
 
     def dataframe(self) -> DataFrame:
-        """The answer as a DataFrame."""
+        """The answer of the query as a Spark DataFrame."""
         ...
 
     def arrow(self) -> pa.Table:
-        """The answer as an Arrow table; without a Spark job where none is needed."""
+        """The answer of the query as an Arrow table; without a Spark job if none is needed."""
         ...
 
 
@@ -81,10 +81,12 @@ class CollectedAnswer:
     error: None = None
 
     def dataframe(self) -> DataFrame:
+        """The answer as a DataFrame made from the driver's rows, with HAVING and SELECT."""
         schema = from_arrow_schema(self.aggregated.schema)
         return select_outputs(self.spark.createDataFrame(self.aggregated, schema), self.query)
 
     def arrow(self) -> pa.Table:
+        """The answer as an Arrow table; a Spark job applies HAVING and SELECT if need be."""
         if self.query.plain:
             return _rename_outputs(self.aggregated, self.query)
         return self.dataframe().toArrow()
@@ -99,9 +101,11 @@ class LazyAnswer:
     error: None = None
 
     def dataframe(self) -> DataFrame:
+        """The answer as a DataFrame that Spark computes on the executors."""
         return select_outputs(self.aggregated, self.query)
 
     def arrow(self) -> pa.Table:
+        """Let Spark compute the answer, and collect it as an Arrow table."""
         return self.dataframe().toArrow()
 
 
@@ -112,9 +116,11 @@ class FailedAnswer:
     error: GinghamError
 
     def dataframe(self) -> DataFrame:
+        """Raise the error that the query failed with."""
         raise self.error
 
     def arrow(self) -> pa.Table:
+        """Raise the error that the query failed with."""
         raise self.error
 
 
@@ -137,10 +143,11 @@ class Answers(Mapping[str, DataFrame]):
 
     @classmethod
     def combined(cls, parts: Sequence[Answers], order: Sequence[str] = ()) -> Answers:
-        """The answers of several runs as one, in the order of these names if there are any."""
+        """The answers of several batch runs as one, in the order of these query names if given."""
         answers = {name: a for part in parts for name, a in part.answers.items()}
 
         def release() -> None:
+            """Free what the executors keep for any of the runs."""
             for part in parts:
                 part.release()
 
@@ -149,7 +156,7 @@ class Answers(Mapping[str, DataFrame]):
 
     @classmethod
     def apart(cls, answers: Mapping[str, LazyAnswer]) -> Answers:
-        """The answers of queries that run alone, each when its answer is asked for."""
+        """The answers of fragile queries that run alone in Spark, each when it is asked for."""
         statistics = Statistics(
             queries=len(answers),
             shards=0,
@@ -164,6 +171,7 @@ class Answers(Mapping[str, DataFrame]):
 
     @property
     def names(self) -> tuple[str, ...]:
+        """The names of the queries that have been run."""
         return tuple(self.answers)
 
     def __getitem__(self, name: str) -> DataFrame:
@@ -176,18 +184,19 @@ class Answers(Mapping[str, DataFrame]):
         return len(self.answers)
 
     def arrow(self, name: str) -> pa.Table:
-        """The answer as an Arrow table; without a Spark job where none is needed."""
+        """The answer of a query as an Arrow table; without a Spark job if none is needed."""
         return self._answer(name).arrow()
 
     def failed(self) -> Mapping[str, GinghamError]:
-        """The queries that fail, with the reason."""
+        """The queries that failed in the run, with the reason."""
         return {name: a.error for name, a in self.answers.items() if a.error is not None}
 
     def release(self) -> None:
-        """Free what executors keep for answers that were not collected."""
+        """Free shards that executors keep for answers that were not collected."""
         self._release()
 
     def _answer(self, name: str) -> QueryAnswer:
+        """The answer of a query by its name; raises if no such query was run."""
         if name not in self.answers:
             raise AnswerError(
                 f"there is no query {name!r}",
@@ -251,7 +260,7 @@ def _select_same_outputs(
 
 
 def _rename_outputs(aggregated: pa.Table, query: Query) -> pa.Table:
-    """The answer of a query whose outputs are keys, aggregates and window bounds as they are."""
+    """The answer of a query whose SELECT has only keys, aggregates and window bounds."""
     columns = [names.WINDOW_START, names.WINDOW_END, *(o.sql for o in query.outputs)]
     aliases = [names.WINDOW_START, names.WINDOW_END, *(o.name for o in query.outputs)]
     return aggregated.select(columns).rename_columns(aliases)

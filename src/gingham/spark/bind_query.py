@@ -21,7 +21,7 @@ from gingham.spark.unshared import aggregate_windows, select_outputs
 def bind_query(
     query: Query, types: ExpressionTypes, time: str, to_try_form: ToTryForm, *, ansi: bool
 ) -> BoundQuery:
-    """The query with types; raises Spark's own complaint, in three parts, if there is one."""
+    """Let Spark tell the types of a query's expressions; raises its complaint in three parts."""
     try:
         known_types = _known_types(query, types)
         schema = _aggregated_schema(query, types, time)
@@ -49,7 +49,7 @@ def _known_types(query: Query, types: ExpressionTypes) -> dict[str, str] | None:
 
 
 def _aggregated_schema(query: Query, types: ExpressionTypes, time: str) -> pa.Schema:
-    """The Arrow types of window bounds, keys and aggregates."""
+    """The Arrow schema of a query's window bounds, keys and aggregates, as Spark types them."""
     instant = types.rows.schema[time].dataType
     keys = types.scalars(query.keys)
     calls = [selected.sql for selected in query.aggregates]

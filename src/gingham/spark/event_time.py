@@ -9,7 +9,7 @@ from gingham.core import names
 
 
 def micros_sql(rows: DataFrame, time: str) -> str:
-    """SQL of the event time in microseconds since 1970, whatever the session's time zone."""
+    """Spark SQL of the event time in microseconds since 1970, in any time zone of the session."""
     name = names.quoted(time)
     if rows.schema[time].dataType.typeName() == "timestamp_ntz":
         return f"timestampdiff(MICROSECOND, TIMESTAMP_NTZ '1970-01-01 00:00:00', {name})"
@@ -17,7 +17,7 @@ def micros_sql(rows: DataFrame, time: str) -> str:
 
 
 def any_instant(rows: DataFrame, time: str) -> int:
-    """The event time of some row, in microseconds; 0 if no row has one."""
+    """The event time of some row of a DataFrame, in microseconds; 0 if no row has one."""
     instant = F.expr(micros_sql(rows, time)).alias("instant")
     row = rows.select(instant).where("instant IS NOT NULL").first()
     return row["instant"] if row else 0

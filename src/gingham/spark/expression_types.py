@@ -27,7 +27,7 @@ class ExpressionTypes:
         self._aggregates: dict[str, DataType] = {}
 
     def scalars(self, expressions: Iterable[str]) -> dict[str, DataType]:
-        """The types of expressions over a row, by their SQL; raises what Spark raises."""
+        """The Spark types of expressions over a row, by their SQL; raises what Spark raises."""
         wanted = sorted(set(expressions))
         new = [sql for sql in wanted if sql not in self._scalars]
         if new:
@@ -36,7 +36,7 @@ class ExpressionTypes:
         return {sql: self._scalars[sql] for sql in wanted}
 
     def aggregates(self, calls: Iterable[str]) -> dict[str, DataType]:
-        """The types of aggregate calls over all rows, by their SQL; raises what Spark raises."""
+        """The Spark types of aggregate calls, by their SQL; raises what Spark raises."""
         wanted = sorted(set(calls))
         new = [sql for sql in wanted if sql not in self._aggregates]
         if new:

@@ -39,9 +39,9 @@ def with_cut_positions(
     These are `__value_0`, `__position_0`, ...; `interval_columns` reads them. The SELECT of the
     values also adds `more_columns`, which saves a SELECT.
     """
-    values = [f"{_value_sql(axis)} AS {_value(i)}" for i, axis in enumerate(axes)]
+    values = [f"{_value_sql(axis)} AS {_value_column(i)}" for i, axis in enumerate(axes)]
     searches = [
-        IntervalSearch(_value(i), _position(i), axis.attribute.domain, axis.cuts)
+        IntervalSearch(_value_column(i), _position_column(i), axis.attribute.domain, axis.cuts)
         for i, axis in enumerate(axes)
         if axis.attribute.domain.kind != "boolean" and axis.cuts
     ]
@@ -49,7 +49,7 @@ def with_cut_positions(
 
 
 def interval_columns(axes: Sequence[Axis]) -> list[str]:
-    """`__interval_0`, ...: the interval number of every attribute, as SQL select items.
+    """Spark SQL select items `... AS __interval_0`: the interval number of every attribute.
 
     The numbers of an axis are those of its intervals, then NULL's, then the one for "raises".
     """
@@ -67,7 +67,7 @@ class IntervalSearch:
 
     @property
     def in_doubles(self) -> bool:
-        """True if comparing values and cuts as doubles is exact."""
+        """True if comparing the column's values with the cuts as doubles is exact."""
         match self.domain.kind:
             case "integer":
                 return all(abs(c) < _EXACT_INTEGERS for c in self.cuts)
@@ -84,17 +84,17 @@ class IntervalSearch:
 def with_positions(
     chain: SelectChain, searches: Sequence[IntervalSearch], most_branches: int = MOST_BRANCHES
 ) -> SelectChain:
-    """Add the output column of every search, with at most so many IFs; NULL where it is NULL."""
-    short = _shortest(searches, most_branches)
+    """Add a column for every search among cuts, with at most so many nested IFs; NULL for NULL."""
+    short = _shortest_searches(searches, most_branches)
     outputs = [f"{_nested_ifs(s)} AS {s.output}" for s in short]
     long = [s for s in searches if s not in short]
     bucketed = [s for s in long if s.in_doubles]
     if bucketed:
-        finite = [[c for c in _doubles(s) if not math.isnan(c)] for s in bucketed]
+        finite = [[c for c in _cuts_as_doubles(s) if not math.isnan(c)] for s in bucketed]
         bucketizer = Bucketizer(
-            splitsArray=[_splits(cuts) for cuts in finite],
+            splitsArray=[_bucketizer_splits(cuts) for cuts in finite],
             inputCols=[s.column for s in bucketed],
-            outputCols=[_bucket(s) for s in bucketed],
+            outputCols=[_bucket_column(s) for s in bucketed],
             # NaN gets a bucket of its own after the last; it is greater than every number.
             handleInvalid="keep",
         )
@@ -106,8 +106,10 @@ def with_positions(
     return chain.with_columns(*outputs)
 
 
-def _shortest(searches: Sequence[IntervalSearch], most_branches: int) -> list[IntervalSearch]:
-    """The searches with the fewest cuts, as many as fit into one generated method."""
+def _shortest_searches(
+    searches: Sequence[IntervalSearch], most_branches: int
+) -> list[IntervalSearch]:
+    """The searches with the fewest cuts: as many as fit into one generated JVM method."""
     shortest: list[IntervalSearch] = []
     for search in sorted(searches, key=lambda s: len(s.cuts)):
         if sum(len(s.cuts) for s in (*shortest, search)) <= most_branches:
@@ -116,15 +118,16 @@ def _shortest(searches: Sequence[IntervalSearch], most_branches: int) -> list[In
 
 
 def _nested_ifs(search: IntervalSearch) -> str:
-    """SQL of the search as a binary tree of IFs."""
+    """Spark SQL of a search among cuts, as a binary tree of IFs."""
     value = quoted(search.column)
     cuts = (
-        [f"CAST('{_double_text(c)}' AS DOUBLE)" for c in _doubles(search)]
+        [f"CAST('{_double_text(c)}' AS DOUBLE)" for c in _cuts_as_doubles(search)]
         if search.in_doubles
-        else [_literal(search.domain, c) for c in search.cuts]
+        else [_cut_literal(search.domain, c) for c in search.cuts]
     )
 
     def between(low: int, high: int) -> str:
+        """Spark SQL of the search among the cuts from `low` to `high`."""
         if low == high:
             return str(low)
         middle = (low + high) // 2
@@ -133,32 +136,36 @@ def _nested_ifs(search: IntervalSearch) -> str:
     return f"IF({value} IS NULL, NULL, {between(0, len(cuts))})"
 
 
-def _bucket(search: IntervalSearch) -> str:
-    """The column that the Bucketizer writes for a search."""
+def _bucket_column(search: IntervalSearch) -> str:
+    """The name of the column that Spark's Bucketizer writes for a search among cuts."""
     return f"{search.output}_bucket"
 
 
 def _position_of_bucket(search: IntervalSearch) -> str:
-    bucket, last = _bucket(search), len(search.cuts)
+    """Spark SQL of a value's position among the cuts, from the Bucketizer's bucket."""
+    bucket, last = _bucket_column(search), len(search.cuts)
     # Not least(): that would skip NULL.
     return f"CAST(IF({bucket} > {last}, {last}, {bucket}) AS INT)"
 
 
-def _splits(cuts: list[float]) -> list[float]:
+def _bucketizer_splits(cuts: list[float]) -> list[float]:
+    """The cuts as the splits that Spark's Bucketizer takes: from -inf to inf, three at least."""
     # The Bucketizer wants two buckets at least; nothing is beyond the greatest double but NaN.
     return [-math.inf, *cuts, math.inf] if cuts else [-math.inf, 1.7976931348623157e308, math.inf]
 
 
-def _value(axis_number: int) -> str:
+def _value_column(axis_number: int) -> str:
+    """The name of the column that holds an attribute's value for the search: `__value_0`."""
     return f"__value_{axis_number}"
 
 
-def _position(axis_number: int) -> str:
+def _position_column(axis_number: int) -> str:
+    """The name of the column that holds a value's position among the cuts: `__position_0`."""
     return f"__position_{axis_number}"
 
 
 def _value_sql(axis: Axis) -> str:
-    """SQL of an attribute's value, of the type in which it is compared with the cuts."""
+    """Spark SQL of an attribute's value, of the type in which it is compared with the cuts."""
     domain, sql = axis.attribute.domain, axis.attribute.sql
     match domain.kind:
         case "boolean":
@@ -174,20 +181,21 @@ def _value_sql(axis: Axis) -> str:
 
 
 def _interval_sql(axis_number: int, axis: Axis) -> str:
-    value = _value(axis_number)
+    """Spark SQL of the interval number of an attribute: by position, NULL or "raises"."""
+    value = _value_column(axis_number)
     if not axis.cuts:
         position = f"IF({value} IS NULL, NULL, 0)"
     elif axis.attribute.domain.kind == "boolean":
         position = f"CAST({value} AS INT)"
     else:
-        position = _position(axis_number)
+        position = _position_column(axis_number)
     interval = f"coalesce({position}, {axis.null})"
     raises = axis.attribute.raises
     return f"IF({raises}, {axis.null + 1}, {interval})" if raises else interval
 
 
-def _doubles(search: IntervalSearch) -> list[float]:
-    """The cuts as doubles."""
+def _cuts_as_doubles(search: IntervalSearch) -> list[float]:
+    """The cuts of a search as doubles."""
     scale = 10**search.domain.scale if search.domain.kind == "decimal" else 1
     return [c / scale if scale > 1 else float(c) for c in search.cuts]
 
@@ -197,7 +205,7 @@ def _with_unrolled_search(chain: SelectChain, search: IntervalSearch) -> SelectC
     steps = max(1, math.ceil(math.log2(len(search.cuts) + 1)))
     padding = (1 << steps) - 1 - len(search.cuts)
     # Nothing is >= NULL, so what pads the list to a power of two is never passed.
-    cuts = ", ".join([*(_literal(search.domain, c) for c in search.cuts), *["NULL"] * padding])
+    cuts = ", ".join([*(_cut_literal(search.domain, c) for c in search.cuts), *["NULL"] * padding])
     value, output = quoted(search.column), search.output
     chain = chain.with_columns(f"IF({value} IS NULL, NULL, 0) AS {output}_{steps}")
     for step in reversed(range(steps)):
@@ -207,8 +215,8 @@ def _with_unrolled_search(chain: SelectChain, search: IntervalSearch) -> SelectC
     return chain.with_columns(f"{output}_0 AS {output}")
 
 
-def _literal(domain: Domain, cut: Any) -> str:
-    """A cut as a SQL literal of its domain."""
+def _cut_literal(domain: Domain, cut: Any) -> str:
+    """A cut as a Spark SQL literal of its domain."""
     match domain.kind:
         case "string":
             escaped = cut.replace("\\", "\\\\").replace("'", "\\'").replace("\x00", "\\u0000")
@@ -222,6 +230,7 @@ def _literal(domain: Domain, cut: Any) -> str:
 
 
 def _double_text(value: float) -> str:
+    """A double as the text that Spark SQL casts to it: also NaN and Infinity."""
     if math.isnan(value):
         return "NaN"
     return {math.inf: "Infinity", -math.inf: "-Infinity"}.get(value, repr(value))

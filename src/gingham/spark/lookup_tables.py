@@ -69,7 +69,7 @@ class LookupTables:
             rows = tables.rows
             if tables.small:
                 rows = rows.hint("shuffle_hash") if few_rows else F.broadcast(rows)
-            keys = [_key(i) for i in range(len(on))]
+            keys = [_key_column(i) for i in range(len(on))]
             condition = " AND ".join(f"({o}) = {key}" for o, key in zip(on, keys, strict=True))
             how = "inner" if inner else "left"
             stream = stream.join(rows, F.expr(condition), how).drop(*keys)
@@ -83,7 +83,7 @@ class LookupTables:
         cache_key = (tuple(joins), inner)
         if cache_key not in self._joined:
             tables = [_with_names(join, self._tables[join.table], inner=inner) for join in joins]
-            keys = [_key(i) for i in range(len(joins[0].on))]
+            keys = [_key_column(i) for i in range(len(joins[0].on))]
             rows = reduce(lambda a, b: a.join(b, keys, "inner" if inner else "full"), tables)
             # Spark guesses the size of a join of tables, and guesses far too high.
             count = sum(self._tables[join.table].count for join in joins)
@@ -94,14 +94,15 @@ class LookupTables:
 
 
 def _with_names(join: Join, table: LookupTable, *, inner: bool) -> DataFrame:
-    """The table's rows with its columns as the enriched stream names them, and its key columns."""
+    """A lookup table's rows, with columns named as in the enriched stream, and its key columns."""
     rows = table.rows
-    columns = [rows[quoted(k)].alias(_key(i)) for i, k in enumerate(table.key)]
+    columns = [rows[quoted(k)].alias(_key_column(i)) for i, k in enumerate(table.key)]
     columns += [rows[quoted(c)].alias(join.column(c)) for c in rows.columns]
     if not inner:
         columns.append(F.lit(True).alias(join.matched))
     return rows.select(*columns)
 
 
-def _key(position: int) -> str:
+def _key_column(position: int) -> str:
+    """The name of a key column in a table that a DataFrame is joined with."""
     return f"__lookup_{position}"

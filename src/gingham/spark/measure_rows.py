@@ -19,7 +19,7 @@ SAMPLE_ROWS = 8_192
 
 
 def count_rows(rows: DataFrame, time: str) -> tuple[RowStatistics, int]:
-    """The number of rows and the event time they span, in one job; and their first instant."""
+    """Count a DataFrame's rows and the event time they span, in one job; and the first instant."""
     instant = micros_sql(rows, time)
     count, first, last = rows.selectExpr(
         f"count({instant})", f"min({instant})", f"max({instant})"
@@ -30,7 +30,7 @@ def count_rows(rows: DataFrame, time: str) -> tuple[RowStatistics, int]:
 
 
 def sample_rows(enriched: DataFrame, forest: Forest, time: str) -> Sample:
-    """The intervals and hashed keys of some rows, by the axes and keys of a forest.
+    """Sample the interval numbers and hashed keys of a DataFrame's first rows.
 
     They are the first rows that Spark finds: neighbours in time, as those of a slice are.
     """
@@ -42,6 +42,7 @@ def sample_rows(enriched: DataFrame, forest: Forest, time: str) -> Sample:
     table = chain.to_dataframe().toArrow()
 
     def column(name: str) -> Ints:
+        """A column of the sample as integers."""
         return table[name].to_numpy().astype(np.int64)
 
     return Sample(

@@ -33,7 +33,7 @@ def answer_on_executors(
     reader: ShardReader,
     slices: Mapping[int, Slices],
 ) -> DataFrame:
-    """Aggregates of the query by window and keys, computed where the shards are.
+    """Compute a query's aggregates by window and keys on the executors, where shards are.
 
     `count` is the number of shards of the query's grid. No shard reaches the driver.
     """
@@ -43,6 +43,7 @@ def answer_on_executors(
     bucket = _bucket_of_keys(query, reader.forest, max(1, count // _SHARDS_PER_BUCKET))
 
     def compute(table: pa.Table) -> pa.Table:
+        """Answer the query for the groups of one bucket, on an executor."""
         return answer(query, reader.table(table, slices), ConditionCache())
 
     buckets = shards_of_grid.withColumn(_BUCKET, bucket).groupBy(_BUCKET)
@@ -52,7 +53,7 @@ def answer_on_executors(
 def answer_due_on_executors(
     query: BoundQuery, shards: DataFrame, forest: Forest, due: Due
 ) -> DataFrame:
-    """Aggregates of the query by window and keys, for the windows that are due.
+    """Compute a query's aggregates on the executors, for the windows that are due.
 
     `shards` have instants in place of codes; `__fresh` marks those of the last batch.
     """
@@ -62,6 +63,7 @@ def answer_due_on_executors(
     )
 
     def compute(table: pa.Table) -> pa.Table:
+        """Answer the due windows for the groups of one bucket, on an executor."""
         fresh = table[names.FRESH].to_numpy(zero_copy_only=False).astype(bool)
         complete = pa.concat_tables([table, no_shards(forest)], promote_options="default")
         return answer(query, ShardTable(complete, forest, fresh), ConditionCache(), due)
@@ -72,18 +74,19 @@ def answer_due_on_executors(
 
 
 def condense_on_executors(shards: DataFrame, forest: Forest) -> DataFrame:
-    """Merge shards of the same instant, cell and keys into one, where they are."""
+    """Merge shards of the same instant, cell and keys into one, on the executors."""
     keys = [k for i in range(len(forest.keys)) if (k := names.key(i)) in shards.columns]
     bucket = F.pmod(F.hash(names.INSTANT, *keys), F.lit(_BUCKETS))
     columns = shards.columns
 
     def compute(table: pa.Table) -> pa.Table:
+        """Merge the shards of one bucket, on an executor."""
         return condense(table.select(columns), forest).select(columns)
 
     return shards.withColumn(_BUCKET, bucket).groupBy(_BUCKET).applyInArrow(compute, shards.schema)
 
 
 def _bucket_of_keys(query: BoundQuery, forest: Forest, buckets: int) -> Column:
-    """The bucket of a shard: all shards of a group are in the same one."""
+    """The Spark column by which shards are shuffled: one bucket has all shards of a group."""
     keys = [names.key(forest.keys.index(k)) for k in forest.grid_of(query).keys]
     return F.pmod(F.hash(*keys), F.lit(buckets)) if keys else F.lit(0)

@@ -34,7 +34,7 @@ from gingham.spark.spark_session import without_adaptive_planning
 
 
 def occupied_cells(enriched: DataFrame, forest: Forest, folded_cells: Mapping[int, Ints]) -> Ints:
-    """The numbers of the cells that have rows, in order; cells that are folded count as one.
+    """Find the cells that have rows with a Spark job; cells that are folded count as one.
 
     Each partition sends one record, with a set of cells for every grid.
     """
@@ -81,7 +81,7 @@ def rows_to_records(
 
 
 def _records_of_row_sql(grid: GridRecords, forest: Forest) -> str:
-    """SQL of the list of records that a row's cell goes into; cells with equal lists share one."""
+    """Spark SQL of the array of records that a row's cell goes into, by the lists of a grid."""
     lists: dict[tuple[int, ...], int] = {}
     list_of_cell = [
         lists.setdefault(grid.records_of(c), len(lists)) for c in range(grid.grid.cells)
@@ -92,7 +92,7 @@ def _records_of_row_sql(grid: GridRecords, forest: Forest) -> str:
 
 
 def _slice_sql(forest_records: ForestRecords, slices: Mapping[int, Slices]) -> str:
-    """SQL of the slice number of a record, in the tree of its grid."""
+    """Spark SQL of the slice number of a record, in the tree of its grid."""
     if len(slices) == 1:
         return names.slice_in(next(iter(slices)))
     branches = " ".join(

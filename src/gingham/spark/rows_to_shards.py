@@ -68,7 +68,7 @@ def group_coded_rows(
     more_aggregates: Mapping[str, str],
     one_code: bool,
 ) -> DataFrame:
-    """Aggregate coded rows by their code, or by slice and cell unless `one_code`, and their keys.
+    """Aggregate coded rows by code, or by slice and cell unless `one_code`, and by keys.
 
     `keys` is the number of key columns; `partials` are the SQL of `__partial_0`, ...
     """
@@ -83,7 +83,7 @@ def group_coded_rows(
 def with_slices_and_intervals(
     rows: DataFrame, forest: Forest, slices: Mapping[int, Slices], time: str
 ) -> SelectChain:
-    """Add the keys, the interval of every attribute and the slice in every tree to the rows."""
+    """Add keys, the interval of every attribute and the slice in every tree to rows."""
     keys = [f"{key} AS {names.key(i)}" for i, key in enumerate(forest.keys)]
     instant = f"{micros_sql(rows, time)} AS {names.TIME}"
     # Slices and cells of further trees and grids are in the same method of generated code.
@@ -108,7 +108,7 @@ def with_keys_of_grid(
 
 
 def _key_sql(layout: Layout, key: str, column: str, cell: str) -> str:
-    """SQL of a key column in the grids that group by that key, and NULL in the others."""
+    """Spark SQL of a key column in the grids that group by that key, and NULL in the others."""
     grids = [grid for grid in layout.grids if key in grid.keys]
     if len(grids) == len(layout.grids):
         return column
@@ -140,7 +140,7 @@ def fits_in_one_code(layout: Layout, slices: Mapping[int, Slices]) -> bool:
 
 
 def shard_cell_sql(layout: Layout, slices: Mapping[int, Slices]) -> str:
-    """SQL of a shard's cell, or of the number of its record."""
+    """Spark SQL of a shard's cell, or of the number of its record."""
     return (
         f"pmod({names.CODE}, {layout.cells}L)" if fits_in_one_code(layout, slices) else names.CELL
     )
@@ -168,7 +168,7 @@ def with_instants(shards: DataFrame, forest: Forest, slices: Mapping[int, Slices
 
 
 def _slice_start_sql(slices: Slices) -> str:
-    """SQL of the start of the slice whose number is in `__slice_number`."""
+    """Spark SQL of the start of the slice whose number is in `__slice_number`."""
     number, edges = _SLICE_NUMBER, array_sql(slices.edges, "array<bigint>")
     match slices:
         case Periodic(period, within_period):
@@ -182,7 +182,7 @@ def _slice_start_sql(slices: Slices) -> str:
 
 
 def in_grids_sql(cell: str, grids: Iterable[GridLayout]) -> str:
-    """SQL of whether a cell belongs to one of these grids."""
+    """Spark SQL of whether a cell belongs to one of these grids."""
     ranges = [f"{cell} BETWEEN {g.offset}L AND {g.offset + g.cells - 1}L" for g in grids]
     return f"({' OR '.join(ranges) or 'FALSE'})"
 
@@ -210,7 +210,7 @@ def slice_number(chain: SelectChain, slices: Slices, name: str) -> tuple[SelectC
 def _edge_position(
     chain: SelectChain, value: str, edges: tuple[int, ...], pane: int, name: str
 ) -> tuple[SelectChain, str]:
-    """SQL of the number of edges <= a value, NULL outside the edges; and the chain it reads.
+    """Spark SQL of the number of edges <= a value, NULL outside them; and the chain it reads.
 
     Edges lie on borders of panes, so a list by the pane's number gives the position in one step,
     unless panes are so short that the list would be long.
@@ -231,12 +231,12 @@ def _edge_position(
 
 
 def _floor_div(value: str, divisor: int) -> str:
-    """SQL of a division that rounds down, also before 1970."""
+    """Spark SQL of a division that rounds down, also for instants before 1970."""
     return f"(({value} - pmod({value}, {divisor}L)) DIV {divisor}L)"
 
 
 def row_cell_sql(grid: Grid, forest: Forest) -> str:
-    """SQL of a row's cell in a grid: mixed radix over the intervals of the grid's attributes."""
+    """Spark SQL of a row's cell in a grid: mixed radix over the intervals of its attributes."""
     number = "0L"
     for axis in grid.axes:
         number = f"({number}) * {axis.size}L + {names.interval(forest.axes.index(axis))}"
@@ -244,7 +244,7 @@ def row_cell_sql(grid: Grid, forest: Forest) -> str:
 
 
 def folded_cell_sql(grid: Grid, forest: Forest, fold: Ints | None) -> str:
-    """SQL of the cell that stands for a row's cell in a grid, by the list `fold`."""
+    """Spark SQL of the cell that stands for a row's cell in a grid, by the list `fold`."""
     cell = row_cell_sql(grid, forest)
     if fold is None:
         return cell
@@ -253,5 +253,5 @@ def folded_cell_sql(grid: Grid, forest: Forest, fold: Ints | None) -> str:
 
 
 def array_sql(values: Sequence[object], kind: str) -> str:
-    """A list as a SQL constant: JSON is how Spark reads a long list of constants fastest."""
+    """A list as a Spark SQL constant: JSON is how Spark reads long lists of constants fastest."""
     return f"from_json('{json.dumps(values)}', '{kind}')"

@@ -22,15 +22,15 @@ class SelectChain:
     select_lists: tuple[str, ...] = ()
 
     def with_columns(self, *columns: str) -> SelectChain:
-        """Add a SELECT of all columns and these, each written as `sql AS name`."""
+        """Nest one more SELECT of all columns and these, each written as `sql AS name`."""
         return self.select("*", *columns) if columns else self
 
     def select(self, *columns: str) -> SelectChain:
-        """Add a SELECT of only these columns."""
+        """Nest one more SELECT of only these columns."""
         return SelectChain(self.rows, (*self.select_lists, ", ".join(columns)))
 
     def to_dataframe(self, group_by: str = "") -> DataFrame:
-        """The chain as one DataFrame; `group_by` is the GROUP BY list of the last SELECT."""
+        """The nested SELECTs as one DataFrame; `group_by` is for the outermost of them."""
         if not self.select_lists:
             return self.rows
         spark, view = self.rows.sparkSession, f"__gingham_{next(_view_numbers)}"

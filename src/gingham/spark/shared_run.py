@@ -47,7 +47,7 @@ def run_shared(
     folded_cells: Mapping[int, Ints],
     forest_records: ForestRecords | None = None,
 ) -> Answers:
-    """Answer all queries of a plan from one pass over the rows.
+    """Answer all queries of a plan from one pass over the rows of a static DataFrame.
 
     `find_instant` gives an instant at which there is data; it is called only if edges must be
     listed. `cells` caches the cells in which conditions hold, `folded_cells` are those of
@@ -99,7 +99,7 @@ def run_shared(
 
 
 def grids_for_executors(counts: Mapping[Grid, int], most: int) -> frozenset[Grid]:
-    """The largest grids, as many as must stay on executors to leave `most` shards to the driver.
+    """The largest grids, to stay on executors so that `most` shards are left to the driver.
 
     `counts` are the numbers of shards of all grids.
     """
@@ -114,7 +114,7 @@ def grids_for_executors(counts: Mapping[Grid, int], most: int) -> frozenset[Grid
 def _answer_on_driver(
     spark: SparkSession, queries: Iterable[BoundQuery], table: ShardTable, cells: ConditionCache
 ) -> dict[str, QueryAnswer]:
-    """Finals in this process, by query name; a query that fails does not touch the others."""
+    """Answer queries from collected shards on the driver; one that fails affects no other."""
     answers: dict[str, QueryAnswer] = {}
     # Queries with the same condition one after the other: what they share is cached briefly.
     for query in sorted(queries, key=lambda q: q.where.sql):
@@ -129,7 +129,7 @@ def _answer_on_driver(
 def _count_shards(
     shards: DataFrame, reader: ShardReader, slices: Mapping[int, Slices]
 ) -> dict[Grid, int]:
-    """The number of shards of each grid."""
+    """Count the shards of each grid with a Spark job."""
     forest = reader.forest
     branches = " ".join(
         f"WHEN {shard_cell_sql(reader.layout, slices)} < {numbers.offset + numbers.cells}L THEN {i}"

@@ -14,7 +14,7 @@ SPARK_ERRORS = (PySparkException, Py4JError)
 
 
 def failed_job(error: Exception) -> AnswerError:
-    """The error of a shared run whose Spark job failed."""
+    """The error of a shared run whose Spark job failed, in three parts."""
     return AnswerError(
         "Spark stopped the shared run",
         spark_message(error),
@@ -23,7 +23,7 @@ def failed_job(error: Exception) -> AnswerError:
 
 
 def spark_message(error: Exception) -> str:
-    r"""All messages in an error of Spark's, without error codes and stack traces.
+    r"""The messages in an exception of Spark's, without error codes and stack traces.
 
     >>> spark_message(Exception("[READ] Error in x.csv. SQLSTATE: KD1\n  Caused by: a.Error: many"))
     'Error in x.csv. many'
@@ -48,7 +48,7 @@ def refused_by_spark(error: PySparkException) -> QueryError:
 
 
 def _class_and_sentence(error: Exception) -> tuple[str, str]:
-    """The class and the first sentence of Spark's message: `[CLASS] Sentence. More.`."""
+    """The error class and first sentence of Spark's message: `[CLASS] Sentence. More.`."""
     match = re.search(r"\[([A-Z][A-Z0-9_.]+)\] (.*?)(?:\. |\n| SQLSTATE|$)", str(error))
     if match is None:
         return type(error).__name__, str(error).strip().partition("\n")[0]

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 
 def active_or_new_session() -> SparkSession:
-    """The active session, or a new local one that uses all cores."""
+    """The active Spark session, or a new local one that uses all cores."""
     active = SparkSession.getActiveSession()
     if active is not None:
         return active
@@ -33,7 +33,7 @@ def active_or_new_session() -> SparkSession:
 
 @contextmanager
 def without_adaptive_planning(spark: SparkSession, *, few_rows: bool = False) -> Generator[None]:
-    """Run jobs that shuffle little: one partition per core, and no planning between stages.
+    """Run Spark jobs that shuffle little: a partition per core, no planning between stages.
 
     With `few_rows`, whole-stage code generation is off too: it takes longer than such rows do.
     """
@@ -49,7 +49,7 @@ def without_adaptive_planning(spark: SparkSession, *, few_rows: bool = False) ->
 
 @contextmanager
 def with_settings(spark: SparkSession, settings: Mapping[str, str]) -> Generator[None]:
-    """Change settings of the session for the body of a `with`, and restore them afterwards."""
+    """Change settings of the Spark session for the body of a `with`, then restore them."""
     before = {name: spark.conf.get(name, None) for name in settings}
     for name, value in settings.items():
         spark.conf.set(name, value)
@@ -64,5 +64,5 @@ def with_settings(spark: SparkSession, settings: Mapping[str, str]) -> Generator
 
 
 def is_ansi(spark: SparkSession) -> bool:
-    """True if the session is in ANSI mode: Spark raises on overflow and division by zero."""
+    """True if the Spark session is in ANSI mode: it raises on overflow and division by zero."""
     return str(spark.conf.get("spark.sql.ansi.enabled")).lower() == "true"

@@ -38,7 +38,7 @@ def aggregate_windows(enriched: DataFrame, query: Query, time: str) -> DataFrame
     grouped = rows.groupBy(window_column.alias("__window"), *keys)
     aggregated = grouped.agg(*values) if values else grouped.agg(F.count("*").alias("__rows"))
     start = F.col("__window.start")
-    end = _plus(start, window.range) if window.range < window.slide else F.col("__window.end")
+    end = _later(start, window.range) if window.range < window.slide else F.col("__window.end")
     return aggregated.select(
         start.alias(names.WINDOW_START),
         end.alias(names.WINDOW_END),
@@ -59,5 +59,6 @@ def select_outputs(aggregated: DataFrame, query: Query, *more_columns: str) -> D
     )
 
 
-def _plus(start: Column, micros: int) -> Column:
+def _later(start: Column, micros: int) -> Column:
+    """A timestamp column some microseconds later, in Spark SQL."""
     return start + F.expr(f"make_dt_interval(0, 0, 0, {micros} / 1000000.0)")

@@ -44,7 +44,7 @@ _NON_DETERMINISTIC = frozenset({
 
 
 def parse(text: str, name: str, catalog: Catalog) -> tuple[Query, dict[str, str]]:
-    """The logical query of SQL text, and the types of the columns that it reads, by name."""
+    """Parse the SQL text of a query; also give the types of the columns that it reads, by name."""
     body, range_clause = cut_range_clause(text)
     select = parse_select(body)
     refuse_what_cannot_be_shared(select)
@@ -107,6 +107,7 @@ class _AggregateCollector:
         return canonical_sql(self._replace(node.copy()))
 
     def _replace(self, node: exp.Expr) -> exp.Expr:
+        """Replace a syntax node that is a key, an aggregate or a window bound by its column."""
         bound = window_bound_node(node)
         if bound is not None:
             return bound
@@ -171,7 +172,7 @@ class _AggregateCollector:
 
 
 def refuse_what_cannot_be_shared(select: exp.Select) -> None:
-    """Raise for clauses and functions that a shared plan cannot compute."""
+    """Raise for SQL clauses and functions that a shared plan cannot compute."""
     for part, (why, instead) in _NOT_SHARED.items():
         if select.args.get(part):
             raise QueryError(f"{part.rstrip('_').upper()} in a query", why, instead)
@@ -281,7 +282,7 @@ def _is_aggregate(node: exp.Expr) -> bool:
 
 
 def _arguments(call: exp.Expr) -> list[exp.Expr]:
-    """The arguments of a function call, in Spark's order."""
+    """The arguments of a SQL function call, in Spark's order."""
     if isinstance(call, exp.Anonymous):
         return call.expressions
     # Written out and read back, so that arguments come in the order of Spark's function.

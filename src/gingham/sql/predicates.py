@@ -35,7 +35,7 @@ _INTEGERS = {"TINYINT": 7, "SMALLINT": 15, "INT": 31, "BIGINT": 63}
 
 
 def to_predicate(node: exp.Expr) -> Predicate:
-    """The predicate of a condition's syntax tree.
+    """The predicate of a SQL condition's syntax tree.
 
     >>> from gingham.sql.sql_text import parse_expression
     >>> to_predicate(parse_expression("a > 5 AND f(b)"))
@@ -56,30 +56,35 @@ sql='a > 5'), Truth(expression='f(b)')))
         case exp.Null():
             return Always(None)
         case exp.NEQ():
-            return Not(_comparison(exp.EQ(this=node.this, expression=node.expression)))
+            return Not(_comparison_predicate(exp.EQ(this=node.this, expression=node.expression)))
         case exp.NullSafeNEQ():
-            return Not(_comparison(exp.NullSafeEQ(this=node.this, expression=node.expression)))
+            return Not(
+                _comparison_predicate(exp.NullSafeEQ(this=node.this, expression=node.expression))
+            )
         case exp.Between():
             low = exp.GTE(this=node.this, expression=node.args["low"])
             high = exp.LTE(this=node.this, expression=node.args["high"])
-            return And((_comparison(low), _comparison(high)))
+            return And((_comparison_predicate(low), _comparison_predicate(high)))
         case exp.In() if _is_or_of_equalities(node):
             return Or(
-                tuple(_comparison(exp.EQ(this=node.this, expression=e)) for e in node.expressions)
+                tuple(
+                    _comparison_predicate(exp.EQ(this=node.this, expression=e))
+                    for e in node.expressions
+                )
             )
         case exp.Is():
-            return _is(node)
+            return _is_predicate(node)
         case exp.Anonymous() if node.name.lower() in ("isnull", "isnotnull"):
             test = IsNull(canonical_sql(node.expressions[0]))
             return test if node.name.lower() == "isnull" else Not(test)
         case _ if type(node) in _COMPARISONS:
-            return _comparison(node)
+            return _comparison_predicate(node)
         case _:
             return Truth(canonical_sql(node))
 
 
 def to_constant(node: exp.Expr) -> Constant | None:
-    """The constant that a syntax tree stands for; None if it is no literal."""
+    """The constant that a SQL syntax tree stands for; None if it is no literal."""
     match node:
         case exp.Paren():
             return to_constant(node.this)
@@ -88,14 +93,14 @@ def to_constant(node: exp.Expr) -> Constant | None:
         case exp.Boolean():
             return Constant("boolean", bool(node.this))
         case exp.Literal():
-            return Constant("string", node.this) if node.is_string else _number(node.this)
+            return Constant("string", node.this) if node.is_string else _numeric_constant(node.this)
         case exp.Neg():
             inner = to_constant(node.this)
             if inner is None or inner.kind not in ("integer", "decimal", "double"):
                 return None
             return Constant(inner.kind, _negative(inner.value))
         case exp.Cast():
-            return _cast(node)
+            return _cast_constant(node)
         case _:
             return None
 
@@ -108,8 +113,8 @@ def _is_or_of_equalities(node: exp.In) -> bool:
     return constant and (len(kinds) <= 1 or kinds == {"integer", "decimal"})
 
 
-def _comparison(node: exp.Expr) -> Predicate:
-    """The predicate of a comparison: an atom if one side is a constant, opaque otherwise."""
+def _comparison_predicate(node: exp.Expr) -> Predicate:
+    """The predicate of a SQL comparison: an atom if one side is a constant, else opaque."""
     operator, flipped = _COMPARISONS[type(node)]
     left, right = to_constant(node.this), to_constant(node.expression)
     if left is not None and right is not None:
@@ -122,15 +127,15 @@ def _comparison(node: exp.Expr) -> Predicate:
 
 
 def _compare(node: exp.Expr, side: exp.Expr, operator: str, constant: Constant) -> Predicate:
-    """The atom that compares one side of a comparison with the constant on the other."""
+    """The atom that compares one side of a SQL comparison with the constant on the other."""
     expression = canonical_sql(side.unnest())
     if constant.kind == "null":
         return IsNull(expression) if operator == "<=>" else Always(None)
     return Compare(expression, operator, constant, canonical_sql(node))
 
 
-def _is(node: exp.Is) -> Predicate:
-    """The predicate of IS NULL, IS TRUE or IS FALSE."""
+def _is_predicate(node: exp.Is) -> Predicate:
+    """The predicate of the SQL conditions IS NULL, IS TRUE and IS FALSE."""
     inner = node.this
     if isinstance(node.expression, exp.Null):
         return IsNull(canonical_sql(inner.unnest()))
@@ -143,12 +148,13 @@ def _is(node: exp.Is) -> Predicate:
 
 
 def _negative(value: float | Decimal) -> float | Decimal:
+    """The value of a numeric SQL literal with a minus sign, with all digits of a decimal."""
     # Minus rounds a decimal to 28 digits.
     return value.copy_negate() if isinstance(value, Decimal) else -value
 
 
-def _number(text: str) -> Constant:
-    """The constant of a numeric literal, of the type that Spark gives it."""
+def _numeric_constant(text: str) -> Constant:
+    """The constant of a numeric SQL literal, of the type that Spark gives it."""
     if re.search("[eE]", text):
         return Constant("double", float(text))
     if "." in text:
@@ -157,8 +163,8 @@ def _number(text: str) -> Constant:
     return Constant("integer", value) if value < 1 << 63 else Constant("decimal", Decimal(value))
 
 
-def _cast(node: exp.Cast) -> Constant | None:
-    """The constant of a literal's cast, if the value survives it exactly."""
+def _cast_constant(node: exp.Cast) -> Constant | None:
+    """The constant of a CAST of a SQL literal, if the value survives it exactly."""
     inner = to_constant(node.this)
     kind = node.to.this.name
     if inner is None:
@@ -169,14 +175,14 @@ def _cast(node: exp.Cast) -> Constant | None:
     if kind == "DOUBLE" and inner.kind in ("integer", "decimal", "double"):
         return Constant("double", float(inner.value))
     if kind == "DECIMAL" and inner.kind in ("string", "decimal"):
-        return _decimal(node.to, str(inner.value))
+        return _decimal_constant(node.to, str(inner.value))
     if kind == "DATE" and inner.kind == "string":
-        return _date(inner.value)
+        return _date_constant(inner.value)
     return None
 
 
-def _decimal(kind: exp.DataType, text: str) -> Constant | None:
-    """The constant of a text cast to DECIMAL(p, s), if it fits exactly."""
+def _decimal_constant(kind: exp.DataType, text: str) -> Constant | None:
+    """The constant of a SQL text cast to DECIMAL(p, s), if it fits exactly."""
     limits = [int(parameter.name) for parameter in kind.expressions]
     if len(limits) != 2 or not re.fullmatch(r"-?\d+(\.\d+)?", text):
         return None
@@ -186,8 +192,8 @@ def _decimal(kind: exp.DataType, text: str) -> Constant | None:
     return Constant("decimal", value) if exact else None
 
 
-def _date(text: str) -> Constant | None:
-    """The constant of a text cast to DATE, in days since 1970."""
+def _date_constant(text: str) -> Constant | None:
+    """The constant of a SQL text cast to DATE, in days since 1970."""
     if not re.fullmatch(r"\d{4}-\d{2}-\d{2}", text):
         return None
     try:

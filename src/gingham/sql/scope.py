@@ -36,6 +36,7 @@ class Scope:
         return any(matching_column(name, columns) for columns in (self.stream.columns, *tables))
 
     def _column(self, node: exp.Column) -> exp.Expr:
+        """The syntax node of a column, by its name in the enriched stream, with struct fields."""
         if isinstance(node.this, exp.Star):
             raise QueryError(
                 "SELECT *", "an aggregate query names its columns", "the keys and the aggregates"
@@ -89,6 +90,7 @@ class Scope:
         return join.column(column)
 
     def _unknown(self, parts: list[str]) -> str:
+        """Raise for a column name that neither the stream nor a joined table has."""
         tables = {f"{a}.{c}": c for a, (_, t) in self.joins.items() for c in t.columns}
         reachable = [*self.stream.columns, *tables.values(), *tables]
         raise QueryError(
@@ -150,7 +152,7 @@ def table_of(join: exp.Join, catalog: Catalog) -> Table:
 
 
 def column_node(name: str) -> exp.Column:
-    """The syntax tree of a column, quoted where its name needs it."""
+    """The syntax node of a column, quoted where its name needs it."""
     return exp.column(exp.to_identifier(name, quoted=not re.fullmatch(r"[A-Za-z_]\w*", name)))
 
 

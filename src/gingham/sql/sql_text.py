@@ -29,12 +29,12 @@ _WINDOW_NAME = re.compile(r"\bwindow(?=\s*\()", re.IGNORECASE)
 
 
 def canonical_sql(node: exp.Expr) -> str:
-    """The canonical text of a syntax tree: equal texts mean the same."""
+    """The canonical SQL of a syntax tree: equal texts mean the same."""
     return node.sql(dialect="spark", normalize_functions="lower", comments=False)
 
 
 def parse_expression(text: str) -> exp.Expr:
-    """The syntax tree of canonical text."""
+    """The syntax tree of an expression in canonical SQL."""
     return _with_limits(sqlglot.parse_one(text, read="spark"))
 
 
@@ -69,6 +69,7 @@ def _with_limits(tree: exp.Expr) -> exp.Expr:
     """Keep the third argument of max_by and min_by, which sqlglot omits when it writes SQL."""
 
     def with_limit(node: exp.Expr) -> exp.Expr:
+        """A max_by or min_by call with a limit, as a plain function call that keeps it."""
         limit = node.args.get("count")
         if limit is None or not isinstance(node, exp.ArgMax | exp.ArgMin):
             return node

@@ -25,7 +25,7 @@ def parse_joins(
         alias = (join.this.alias or join.this.name).lower()
         inner = _is_inner(join)
         if join.args.get("using"):
-            on = _using(join, table, alias, scope)
+            on = _using_columns(join, table, alias, scope)
         else:
             on_conditions = _conjuncts(join.args.get("on"))
             on, rest = _key_equalities(on_conditions or conditions, table, alias, scope)
@@ -36,7 +36,7 @@ def parse_joins(
                     "the other conditions in FILTER (WHERE ...) or in the table itself",
                 )
             conditions = [*conditions, *rest] if on_conditions else rest
-        lookup = _lookup(table, on, catalog)
+        lookup = _lookup_join(table, on, catalog)
         scope.joins[alias] = (lookup, table)
         result.append(JoinUse(lookup, drops_unmatched=inner))
     remaining = exp.and_(*conditions, copy=False) if conditions else None
@@ -51,7 +51,7 @@ def _conjuncts(condition: exp.Expr | None) -> list[exp.Expr]:
 
 
 def _is_inner(join: exp.Join) -> bool:
-    """True for JOIN, False for LEFT JOIN; raises for any other kind."""
+    """True for JOIN, False for LEFT JOIN; raises for any other kind of join in the SQL text."""
     side, kind = join.side.upper(), join.kind.upper()
     if side == "LEFT" and kind in ("", "OUTER"):
         return False
@@ -64,7 +64,7 @@ def _is_inner(join: exp.Join) -> bool:
     )
 
 
-def _using(join: exp.Join, table: Table, alias: str, scope: Scope) -> tuple[str, ...]:
+def _using_columns(join: exp.Join, table: Table, alias: str, scope: Scope) -> tuple[str, ...]:
     """The stream's side of a join with USING, for every key column; hides the table's side."""
     names = {identifier.name.lower() for identifier in join.args["using"]}
     if names != {k.lower() for k in table.key}:
@@ -98,6 +98,7 @@ def _key_and_value(
     """The key column on one side of an equality, and the expression on the other side."""
 
     def of_table(column: exp.Column) -> bool:
+        """Whether a column of the equality belongs to the joined table."""
         if column.table:
             return column.table.lower() == alias
         return bool(matching_column(column.name, table.columns)) and not scope.reaches(column.name)
@@ -110,7 +111,7 @@ def _key_and_value(
     return None
 
 
-def _lookup(table: Table, on: tuple[str, ...], catalog: Catalog) -> Join:
+def _lookup_join(table: Table, on: tuple[str, ...], catalog: Catalog) -> Join:
     """The join of a table by the expressions `on`; its role names them if they are unusual."""
     usual = all(o.strip("`").lower() == k.lower() for o, k in zip(on, table.key, strict=True))
     name = next(t.name for t in catalog.tables.values() if t is table)
@@ -118,6 +119,7 @@ def _lookup(table: Table, on: tuple[str, ...], catalog: Catalog) -> Join:
 
 
 def _not_by_key(table: Table) -> QueryError:
+    """The error of a join in SQL that does not look a table up by its whole unique key."""
     keys = " AND ".join(f"... = {table.name}.{k}" for k in table.key)
     return QueryError(
         f"{table.name} is not joined by its key",

@@ -75,6 +75,7 @@ def calls_user_function(sql: str) -> bool:
 
 @cache
 def _try_form(sql: str, types: tuple[tuple[str, str], ...], ansi: bool) -> TryForm:  # noqa: FBT001
+    """The try form of canonical SQL, cached; in ANSI mode more expressions may raise."""
     tree = parse_expression(sql)
     column_types = dict(types)
     if not ansi or not any(_may_raise(node, column_types) for node in tree.walk()):
@@ -88,17 +89,17 @@ def _try_form(sql: str, types: tuple[tuple[str, str], ...], ansi: bool) -> TryFo
 
 
 def _may_raise(node: exp.Expr, types: Mapping[str, str]) -> bool:
-    """True if the node itself may raise in ANSI mode, whatever its arguments do."""
+    """True if a syntax node itself may raise in ANSI mode, whatever its arguments do."""
     match node:
         case exp.Div():
             divisor = node.expression.unnest()
             literal = isinstance(divisor, exp.Literal) and float(divisor.name or 0) != 0
-            return not (literal and _kind(node.this, types) in ("floating", "integral"))
+            return not (literal and _number_kind(node.this, types) in ("floating", "integral"))
         case exp.Mod() | exp.IntDiv() | exp.Bracket():
             return True
         case exp.Add() | exp.Sub() | exp.Mul() | exp.Neg() | exp.Abs():
             constant = isinstance(node, exp.Neg) and isinstance(node.this.unnest(), exp.Literal)
-            return not constant and _kind(node, types) != "floating"
+            return not constant and _number_kind(node, types) != "floating"
         case exp.Cast():
             return not (node.args.get("safe") or _widens(node, types))
         case exp.Func():
@@ -108,7 +109,7 @@ def _may_raise(node: exp.Expr, types: Mapping[str, str]) -> bool:
 
 
 def _try_all(tree: exp.Expr, types: Mapping[str, str]) -> exp.Expr:
-    """A copy of the tree in which every node that may raise is replaced by its try form."""
+    """A copy of the syntax tree in which nodes that may raise are replaced by their try forms."""
     root = exp.Paren(this=tree.copy())
     raising = [node for node in root.this.walk() if _may_raise(node, types)]
     for node in reversed(raising):  # inner nodes first
@@ -117,7 +118,7 @@ def _try_all(tree: exp.Expr, types: Mapping[str, str]) -> exp.Expr:
 
 
 def _tried(node: exp.Expr) -> exp.Expr:
-    """The try form of one node: try_divide for a division, TRY_CAST for a cast."""
+    """The try form of one syntax node: try_divide for a division, TRY_CAST for a cast."""
     if type(node) in _TRY:
         return exp.Anonymous(this=_TRY[type(node)], expressions=[node.this, node.expression])
     if isinstance(node, exp.Cast):
@@ -129,11 +130,11 @@ def _tried(node: exp.Expr) -> exp.Expr:
     raise NoTryForm(canonical_sql(node))
 
 
-def _kind(node: exp.Expr, types: Mapping[str, str]) -> str:
-    """`floating`, `integral` or `other`: the kind of number that an expression gives."""
+def _number_kind(node: exp.Expr, types: Mapping[str, str]) -> str:
+    """`floating`, `integral` or `other`: the kind of number that a SQL expression gives."""
     match node:
         case exp.Paren() | exp.Neg() | exp.Abs():
-            return _kind(node.this, types)
+            return _number_kind(node.this, types)
         case exp.Column():
             return _kind_of_type(types.get(node.name, ""))
         case exp.Literal() if not node.is_string:
@@ -142,7 +143,7 @@ def _kind(node: exp.Expr, types: Mapping[str, str]) -> str:
         case exp.Cast():
             return _kind_of_type(node.to.this.name.lower())
         case exp.Add() | exp.Sub() | exp.Mul() | exp.Div() | exp.Mod():
-            kinds = {_kind(node.this, types), _kind(node.expression, types)}
+            kinds = {_number_kind(node.this, types), _number_kind(node.expression, types)}
             if "floating" in kinds:
                 return "floating"
             integral = kinds == {"integral"}
@@ -154,14 +155,15 @@ def _kind(node: exp.Expr, types: Mapping[str, str]) -> str:
 
 
 def _kind_of_type(type_name: str) -> str:
+    """`floating`, `integral` or `other`: the kind of number of a Spark type."""
     return (
         "floating" if type_name in _FLOATING else "integral" if type_name in _INTEGRAL else "other"
     )
 
 
 def _widens(node: exp.Cast, types: Mapping[str, str]) -> bool:
-    """True if a cast never fails: to text, from a number to double, or of a numeric literal."""
-    target, source = node.to.this.name.lower(), _kind(node.this, types)
+    """True if a SQL cast never fails: to text, a number to double, or a numeric literal."""
+    target, source = node.to.this.name.lower(), _number_kind(node.this, types)
     if target in ("text", "varchar", "string"):
         return True
     if target == "double":

@@ -34,7 +34,7 @@ def parse_window(call: exp.Expr, time: str) -> Window:
 
 
 def is_window_call(node: exp.Expr) -> bool:
-    """True for `window(...)`."""
+    """True for the SQL call `window(...)`, which groups rows by windows."""
     return isinstance(node, exp.Anonymous) and node.name == WINDOW_CALL
 
 

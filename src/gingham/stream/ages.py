@@ -18,63 +18,69 @@ Ages = Mapping[str, int]
 
 
 def aged(forest: Forest, before: Ages, latest: int) -> dict[str, int]:
-    """Compute the ages of all that a plan distinguishes; new things are as old as `latest`."""
-    return {thing: before.get(thing, latest) for thing in _things(forest)}
+    """The ages of edges, cuts and columns under a new plan; new ones have the age `latest`."""
+    return {thing: before.get(thing, latest) for thing in _names_of_all(forest)}
 
 
 def known_since(query: BoundQuery, forest: Forest, ages: Ages) -> int:
-    """Find the event time after which shards tell the rows and windows of a query apart."""
+    """The event time after which shards tell the rows and windows of a query apart."""
     grid = forest.grid_of(query)
     own = {axis.attribute: axis for axis in grid.axes}
-    needed = [ages[_grid(grid)]]
+    needed = [ages[_grid_name(grid)]]
     for condition in query.conditions:
-        needed += [ages[_axis(grid, own[attribute])] for attribute in condition.attributes]
-        needed += [ages[_cut(grid, own[attribute], cut)] for attribute, cut in condition.cuts]
+        needed += [ages[_axis_name(grid, own[attribute])] for attribute in condition.attributes]
+        needed += [ages[_cut_name(grid, own[attribute], cut)] for attribute, cut in condition.cuts]
     partials = [p for aggregate in query.all_aggregates for p in aggregate.partials]
-    needed += [ages[_column(c)] for partial in partials for c in partial.columns]
+    needed += [ages[_column_name(c)] for partial in partials for c in partial.columns]
     # An edge also exists where a finer window of the same tree has it.
-    classes = _classes(forest)[grid.tree]
+    classes = _edges_of_trees(forest)[grid.tree]
     for slide, residue in query.window.classes:
         covering = [(s, r) for s, r in classes if slide % s == 0 and residue % s == r]
-        needed.append(min(ages[_edge(grid, *c)] for c in covering))
+        needed.append(min(ages[_edge_name(grid, *c)] for c in covering))
     return max(needed)
 
 
-def _classes(forest: Forest) -> dict[int, set[ResidueClass]]:
-    """Collect the edges of each tree, also those that a finer window hides: it may be removed."""
+def _edges_of_trees(forest: Forest) -> dict[int, set[ResidueClass]]:
+    """The edges of each tree, also those that a finer window hides, as it may be removed."""
     found: dict[int, set[ResidueClass]] = {}
     for query in forest.queries:
         found.setdefault(forest.grid_of(query).tree, set()).update(query.window.classes)
     return found
 
 
-def _things(forest: Forest) -> Iterator[str]:
-    classes = _classes(forest)
-    yield from (_column(c) for c in forest.columns)
+def _names_of_all(forest: Forest) -> Iterator[str]:
+    """The names of all that shards of a plan tell apart: columns, grids, edges, axes and cuts."""
+    classes = _edges_of_trees(forest)
+    yield from (_column_name(c) for c in forest.columns)
     for grid in forest.grids:
-        yield _grid(grid)
+        yield _grid_name(grid)
         # By grid and not by tree: a grid may move to another tree.
-        yield from (_edge(grid, *c) for c in classes[grid.tree])
+        yield from (_edge_name(grid, *c) for c in classes[grid.tree])
         for axis in grid.axes:
-            yield _axis(grid, axis)
-            yield from (_cut(grid, axis, cut) for cut in axis.cuts)
+            yield _axis_name(grid, axis)
+            yield from (_cut_name(grid, axis, cut) for cut in axis.cuts)
 
 
-def _edge(grid: Grid, slide: int, residue: int) -> str:
-    return f"{_grid(grid)} edge {residue} modulo {slide}"
+def _edge_name(grid: Grid, slide: int, residue: int) -> str:
+    """The name under which the age of a residue class of edges in a grid is kept."""
+    return f"{_grid_name(grid)} edge {residue} modulo {slide}"
 
 
-def _column(sql: str) -> str:
+def _column_name(sql: str) -> str:
+    """The name under which the age of a partial's column is kept."""
     return f"column {sql}"
 
 
-def _grid(grid: Grid) -> str:
+def _grid_name(grid: Grid) -> str:
+    """The name under which the age of a grid is kept."""
     return f"grid {grid.number}"
 
 
-def _axis(grid: Grid, axis: Axis) -> str:
-    return f"{_grid(grid)} axis {axis.attribute.sql}"
+def _axis_name(grid: Grid, axis: Axis) -> str:
+    """The name under which the age of an axis of a grid is kept."""
+    return f"{_grid_name(grid)} axis {axis.attribute.sql}"
 
 
-def _cut(grid: Grid, axis: Axis, cut: object) -> str:
-    return f"{_axis(grid, axis)} cut {cut!r}"
+def _cut_name(grid: Grid, axis: Axis, cut: object) -> str:
+    """The name under which the age of a cut on an axis of a grid is kept."""
+    return f"{_axis_name(grid, axis)} cut {cut!r}"

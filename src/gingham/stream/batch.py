@@ -31,7 +31,7 @@ FEW_ROWS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """The shards of a micro-batch, and what was counted on the way."""
+    """The shards of a micro-batch, and the rows, late rows and times that were counted."""
 
     shards: pa.Table
     rows: int
@@ -77,7 +77,7 @@ def collect(
         names.LATEST: f"max({names.TIME})",
     }
     if plan is None:
-        return _only_counted(df, time, watched)
+        return _count_only(df, time, watched)
     forest = plan.forest
     slices = sliced(forest.trees, lambda: expected_time or (any_instant(df, time), None))
     enriched = lookups.enrich(df, plan.joins, plan.columns, few_rows=few)
@@ -86,7 +86,7 @@ def collect(
     )
     remote = tuple(grid for grid in forest.grids if grid.number in on_executors)
     if remote:
-        return _divided(with_instants(made, forest, slices), remote, forest, most)
+        return _fetch_or_count(with_instants(made, forest, slices), remote, forest, most)
     # Without keys there are no more shards than cells, in every slice.
     limited = bool(forest.keys) or forest.cells > most
     with without_adaptive_planning(df.sparkSession, few_rows=few):
@@ -98,11 +98,11 @@ def collect(
             grids_for_executors(shards_in(found, forest), most // 2) or forest.grids
         )
     timeless = _sum(table[names.ROWS]) - _sum(found[names.ROWS])
-    return _batch(found, found, timeless, forest)
+    return _counted_batch(found, found, timeless, forest)
 
 
-def _divided(made: DataFrame, remote: tuple[Grid, ...], forest: Forest, most: int) -> Batch:
-    """Fetch the shards of grids on the driver; those of `remote` grids are only counted."""
+def _fetch_or_count(made: DataFrame, remote: tuple[Grid, ...], forest: Forest, most: int) -> Batch:
+    """Fetch shards of a micro-batch for the driver; those of `remote` grids are only counted."""
     made = made.persist()
     stays = f"{names.INSTANT} IS NULL OR {in_grids_sql(names.CELL, remote)}"
     fetched = made.where(f"NOT ({stays})").limit(most + 1).toArrow()
@@ -118,7 +118,7 @@ def _divided(made: DataFrame, remote: tuple[Grid, ...], forest: Forest, most: in
     untimed = counted[_TIMELESS].to_numpy().astype(bool)
     timed = counted.filter(pa.array(~untimed)).drop_columns([_TIMELESS])
     fetched_counts = fetched.select(timed.column_names)
-    batch = _batch(
+    batch = _counted_batch(
         fetched,
         pa.concat_tables([fetched_counts, timed], promote_options="permissive"),
         _sum(counted.filter(pa.array(untimed))[names.ROWS]),
@@ -128,7 +128,8 @@ def _divided(made: DataFrame, remote: tuple[Grid, ...], forest: Forest, most: in
     return replace(batch, on_executors=on_executors, cached=made)
 
 
-def _batch(found: pa.Table, counted: pa.Table, timeless: int, forest: Forest) -> Batch:
+def _counted_batch(found: pa.Table, counted: pa.Table, timeless: int, forest: Forest) -> Batch:
+    """The shards of a micro-batch with its counts, which are taken from the first grid."""
     # Every row is once in every grid.
     of, rows = counted[names.CELL].to_numpy(), counted[names.ROWS].to_numpy()
     first = counted.filter(pa.array(of < forest.grids[0].cells))
@@ -137,12 +138,13 @@ def _batch(found: pa.Table, counted: pa.Table, timeless: int, forest: Forest) ->
         rows=_sum(first[names.ROWS]),
         late=_sum(first[names.LATE]),
         timeless=timeless // len(forest.grids),
-        latest=_latest(first),
+        latest=_latest_time(first),
         rows_in_cells=np.bincount(of, rows, minlength=forest.cells).astype(np.int64),
     )
 
 
-def _only_counted(df: DataFrame, time: str, watched: dict[str, str]) -> Batch:
+def _count_only(df: DataFrame, time: str, watched: dict[str, str]) -> Batch:
+    """Count the rows of a micro-batch when there is no query to make shards for."""
     timed = df.selectExpr(f"{micros_sql(df, time)} AS {names.TIME}")
     counted = [f"{sql} AS {name}" for name, sql in watched.items()]
     table = timed.selectExpr(*counted, f"count_if({names.TIME} IS NULL) AS timeless").toArrow()
@@ -152,12 +154,12 @@ def _only_counted(df: DataFrame, time: str, watched: dict[str, str]) -> Batch:
         rows=_sum(table[names.ROWS]) - timeless,
         late=_sum(table[names.LATE]),
         timeless=timeless,
-        latest=_latest(table),
+        latest=_latest_time(table),
     )
 
 
 def no_rows() -> Batch:
-    """A batch in which only time passes."""
+    """The micro-batch in which only time passes: without rows and shards."""
     return Batch(
         shards=no_shards(),
         rows=0,
@@ -169,9 +171,11 @@ def no_rows() -> Batch:
 
 
 def _sum(column: pa.ChunkedArray) -> int:
+    """The sum of a column of counts."""
     return int(column.to_numpy().sum())
 
 
-def _latest(table: pa.Table) -> int:
+def _latest_time(table: pa.Table) -> int:
+    """The latest event time in a table of counted shards; NEVER if there is none."""
     found = table[names.LATEST].drop_null().to_numpy()
     return int(found.max()) if len(found) else NEVER

@@ -13,13 +13,13 @@ from gingham.session.sources import StreamSource
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """How far a stream has come in event time, in microseconds since 1970."""
+    """How far a stream has come: its watermark and latest event time, in microseconds."""
 
     watermark: int = NEVER  # no row before it is expected any more
     latest: int = NEVER  # the latest event time that was seen
 
     def seen(self, latest: int, delay: int) -> Marks:
-        """Move the marks after a batch with rows up to `latest`; a watermark never goes back."""
+        """The marks after a micro-batch with rows up to `latest`; a watermark never goes back."""
         if latest == NEVER:
             return self
         return Marks(max(self.watermark, latest - delay), max(self.latest, latest))
@@ -34,13 +34,13 @@ class Timing:
     early: bool = False  # answer windows that are still open, whenever they change
 
     def due(self, before: Marks, after: Marks, born: int) -> Due:
-        """Tell which windows of a query must be answered after a batch that moved the marks."""
+        """Which windows of a query are due after a micro-batch that moved the marks."""
         watched = self.early or self.lateness > 0
         opened = before.watermark - self.lateness if watched else None
         return Due(before.watermark, after.watermark, born, opened, early=self.early)
 
     def floor(self, window: Window, after: Marks, born: int) -> int:
-        """Find where the first window starts that is not yet answered for good."""
+        """The start of the first window that is not yet answered for good: older shards can go."""
         if after.watermark == NEVER:
             return NEVER
         beyond = after.watermark - self.lateness - window.range
@@ -49,7 +49,7 @@ class Timing:
 
 
 def may_close(window: Window, due: Due) -> bool:
-    """Whether a window ends while the watermark moves, whatever it holds."""
+    """Whether any window ends while the watermark moves over it, whatever it holds."""
     if due.closes == due.closed:
         return False
     if due.closed == NEVER:
@@ -59,7 +59,7 @@ def may_close(window: Window, due: Due) -> bool:
 
 
 def timing_of(source: StreamSource, output_mode: str, lateness: str) -> Timing:
-    """When the windows of a stream are answered, or the reason why it cannot run."""
+    """When windows of a stream are answered, from the options of `start`; raises if never."""
     name = source.info.name
     if not source.rows.isStreaming:
         raise CatalogError(f"{name} is a static DataFrame", "its rows are all there", "loom.run()")

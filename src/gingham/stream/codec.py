@@ -11,7 +11,7 @@ from gingham.plan.forest import Codebook, FixedDecisions, Grid
 
 
 def codebook_to_json(codebook: Codebook) -> dict[str, Any]:
-    """What shards mean, as JSON."""
+    """The codebook of an epoch (what numbers and columns of its shards mean) as JSON."""
     return {
         "grids": [_grid_to_json(grid) for grid in codebook.grids],
         "keys": list(codebook.keys),
@@ -20,13 +20,13 @@ def codebook_to_json(codebook: Codebook) -> dict[str, Any]:
 
 
 def codebook_from_json(found: dict[str, Any]) -> Codebook:
-    """The inverse of `codebook_to_json`."""
+    """The codebook of an epoch from JSON: the inverse of `codebook_to_json`."""
     grids = tuple(_grid_from_json(grid) for grid in found["grids"])
     return Codebook(grids, tuple(found["keys"]), tuple(found["columns"]))
 
 
 def fixed_to_json(fixed: FixedDecisions) -> dict[str, Any]:
-    """What is decided, as JSON."""
+    """The fixed decisions of an epoch (trees and grids of running queries) as JSON."""
     return {
         "grids": dict(fixed.grid_of_query),
         "outer": sorted(fixed.outer_joins),
@@ -37,7 +37,7 @@ def fixed_to_json(fixed: FixedDecisions) -> dict[str, Any]:
 
 
 def fixed_from_json(found: dict[str, Any]) -> FixedDecisions:
-    """The inverse of `fixed_to_json`."""
+    """The fixed decisions of an epoch from JSON: the inverse of `fixed_to_json`."""
     return FixedDecisions(
         grid_of_query=found["grids"],
         outer_joins=frozenset(found["outer"]),
@@ -48,6 +48,7 @@ def fixed_from_json(found: dict[str, Any]) -> FixedDecisions:
 
 
 def _grid_to_json(grid: Grid) -> dict[str, Any]:
+    """A grid of an epoch's codebook as JSON."""
     return {
         "axes": [_axis_to_json(axis) for axis in grid.axes],
         "keys": list(grid.keys),
@@ -58,11 +59,13 @@ def _grid_to_json(grid: Grid) -> dict[str, Any]:
 
 
 def _grid_from_json(found: dict[str, Any]) -> Grid:
+    """A grid of an epoch's codebook from JSON."""
     axes = tuple(_axis_from_json(axis) for axis in found["axes"])
     return Grid(axes, tuple(found["keys"]), found["offset"], found["number"], found["tree"])
 
 
 def _axis_to_json(axis: Axis) -> dict[str, Any]:
+    """An axis of a grid, with its attribute and cuts, as JSON for the log."""
     attribute, domain = axis.attribute, axis.attribute.domain
     return {
         "sql": attribute.sql,
@@ -73,18 +76,22 @@ def _axis_to_json(axis: Axis) -> dict[str, Any]:
 
 
 def _axis_from_json(found: dict[str, Any]) -> Axis:
+    """An axis of a grid, with its attribute and cuts, from JSON of the log."""
     attribute = Attribute(found["sql"], Domain(*found["domain"]), found["raises"])
     return Axis(attribute, tuple(_cut_from_json(cut) for cut in found["cuts"]))
 
 
 def _cut_to_json(cut: Any) -> Any:
+    """A cut as JSON for the log; a float in hexadecimal, so that it comes back exactly."""
     # JSON has neither NaN nor infinities, and a float must come back as it was.
     return {"double": cut.hex()} if isinstance(cut, float) else cut
 
 
 def _cut_from_json(found: Any) -> Any:
+    """A cut from JSON of the log: the inverse of `_cut_to_json`."""
     return _from_hex(found["double"]) if isinstance(found, dict) else found
 
 
 def _from_hex(text: str) -> float:
+    """The float of a hexadecimal text, or NaN."""
     return math.nan if text == "nan" else float.fromhex(text)

@@ -36,7 +36,7 @@ class DueAnswers:
     def on_driver(
         self, spark: SparkSession, due_windows: DueWindows, table: ShardTable, cells: ConditionCache
     ) -> None:
-        """Answer queries from shards on the driver; one that fails does not touch the others."""
+        """Answer due windows from shards on the driver; a query that fails affects no other."""
         slots: dict[str, pa.Table] = {}
         for query, due in due_windows.items():
             start = time.perf_counter()
@@ -61,7 +61,7 @@ class DueAnswers:
         forest: Forest,
         store: Callable[[str, DataFrame], StoredAnswer],
     ) -> None:
-        """Answer queries from shards on the executors, which write the answers into folders."""
+        """Answer due windows from shards on the executors, which write answers into folders."""
         for query, due in due_windows.items():
             start = time.perf_counter()
             slots = answer_due_on_executors(query, shards, forest, due)

@@ -11,7 +11,7 @@ from gingham.stream.clock import Marks
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A batch that has happened: how far all streams of the loop have come after it."""
+    """The log entry of a micro-batch: how far all streams of the loop have come after it."""
 
     number: int = -1
     batches: Mapping[str, int] = field(default_factory=dict[str, int])  # Spark's numbers, by stream
@@ -19,15 +19,15 @@ class Entry:
     details: Mapping[str, Any] = field(default_factory=dict[str, Any])  # of the kind of queries
 
     def last_batch(self, stream: str) -> int:
-        """Spark's number of the last batch of a stream; -1 if there was none."""
+        """Spark's number of the last micro-batch of a stream; -1 if there was none."""
         return self.batches.get(stream, -1)
 
     def marks_of(self, stream: str) -> Marks:
-        """How far a stream has come."""
+        """How far a stream has come after this log entry: watermark and latest event time."""
         return self.marks.get(stream, Marks())
 
     def next(self, stream: str, batch: int, marks: Marks, details: Mapping[str, Any]) -> Entry:
-        """The entry after one more batch of a stream."""
+        """The log entry after one more micro-batch of a stream."""
         return Entry(
             number=self.number + 1,
             batches={**self.batches, stream: batch},
@@ -36,11 +36,11 @@ class Entry:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """The entry as the log keeps it."""
+        """The log entry as JSON."""
         return asdict(self)
 
     @classmethod
     def from_json(cls, found: Mapping[str, Any]) -> Entry:
-        """The inverse of `to_json`."""
+        """The log entry from the JSON that `to_json` gave."""
         marks = {stream: Marks(**mark) for stream, mark in found["marks"].items()}
         return cls(found["number"], found["batches"], marks, found["details"])

@@ -23,7 +23,7 @@ from gingham.stream.codec import (
 
 @dataclass(frozen=True, slots=True)
 class Optimizer:
-    """How plans are made: the rules, what things cost, and what is known of the rows."""
+    """What an epoch is planned with: the rules, costs, and statistics of the stream's rows."""
 
     cost: Cost = field(default_factory=Cost)
     statistics: RowStatistics = field(default_factory=RowStatistics)
@@ -48,26 +48,26 @@ class Epoch:
 
     @property
     def forest(self) -> Forest | None:
-        """The trees and grids of the plan."""
+        """The trees and grids of the epoch's plan; None if there are no queries."""
         return self.plan.forest if self.plan else None
 
     @property
     def queries(self) -> tuple[BoundQuery, ...]:
-        """The queries of the plan."""
+        """The queries that are answered in this epoch."""
         return self.plan.forest.queries if self.plan else ()
 
     @property
     def codebook(self) -> Codebook:
-        """What the cells and columns of shards mean."""
+        """What the cells and columns of shards mean in this epoch."""
         return self.plan.forest.codebook if self.plan else Codebook((), (), ())
 
     def is_on_executors(self, query: BoundQuery) -> bool:
-        """Whether the query's shards stay with the executors."""
+        """Whether the shards of the query's grid stay with the executors."""
         forest, grids = self.forest, self.on_executors
         return bool(grids) and forest is not None and forest.grid_of(query).number in grids
 
     def floors(self, timing: Timing, after: Marks) -> dict[int, int]:
-        """Compute from which instant on the shards of each grid, by its number, are needed."""
+        """The instant from which on shards of each grid, by its number, are still needed."""
         floors: dict[int, int] = {}
         for query in self.queries:
             floor = timing.floor(query.window, after, self.born[query.name])
@@ -83,7 +83,7 @@ class Epoch:
         floors: Mapping[int, int],
         optimizer: Optimizer,
     ) -> Epoch:
-        """Plan an epoch for these queries; gives this one if they are the same.
+        """Plan the epoch after a change of queries; gives this epoch if they are the same.
 
         `latest` is the latest event time so far; `floors` tells from which instant on the shards of
         each grid are kept, so that backfilled queries know how far back they can be answered.
@@ -113,7 +113,7 @@ class Epoch:
         )
 
     def rewoven(self, latest: int, optimizer: Optimizer) -> Epoch:
-        """Plan the same queries anew, in other trees; gives this epoch if none are better.
+        """Plan the epoch's queries anew, in other trees; gives this epoch if none are better.
 
         A grid takes its shards along: every edge that its queries need is in both trees.
         """
@@ -134,13 +134,14 @@ class Epoch:
         return replace(self, number=self.number + 1, plan=plan, ages=ages)
 
     def moved_to_executors(self, grids: Iterable[Grid]) -> Epoch:
-        """Let the shards of more grids, too large for the driver, stay with the executors."""
+        """The epoch in which shards of these grids too, large ones, stay with the executors."""
         moved = self.on_executors.union(grid.number for grid in grids)
         if moved == self.on_executors:
             return self
         return replace(self, number=self.number + 1, on_executors=moved)
 
     def _fixed(self, stayed: set[str]) -> FixedDecisions:
+        """The fixed decisions about the queries that stay in the next epoch."""
         if self.plan is None:
             return FixedDecisions()
         before = self.plan.fixed
@@ -153,7 +154,7 @@ class Epoch:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """The epoch as the log keeps it; `StoredEpoch` reads it again."""
+        """The epoch as JSON for the log; `StoredEpoch` reads it again."""
         return {
             "number": self.number,
             "queries": [
@@ -181,7 +182,7 @@ class StoredEpoch:
 
     @classmethod
     def from_json(cls, found: dict[str, Any]) -> StoredEpoch:
-        """Read what `Epoch.to_json` wrote."""
+        """Read the epoch that `Epoch.to_json` wrote to the log."""
         return cls(
             number=found["number"],
             texts={q["name"]: q["sql"] for q in found["queries"]},
@@ -193,7 +194,7 @@ class StoredEpoch:
         )
 
     def bound(self, stream: str, queries: Sequence[BoundQuery]) -> Epoch:
-        """Plan the stored epoch again; it gets another number if its cells are numbered anew."""
+        """Plan the stored epoch again; another number if its cells are numbered anew."""
         fixed = self.fixed
         trees = {q.name: fixed.tree_of_grid[fixed.grid_of_query[q.name]] for q in queries}
         plan = optimize(stream, queries, fixed=fixed, trees=trees) if queries else None

@@ -39,7 +39,7 @@ _FARTHER = 4
 
 
 class ExactWork:
-    """What a loop does for exact queries: see `Work`, whose methods these are."""
+    """What the stream loop does for exact queries: see `Work`, whose methods these are."""
 
     def __init__(
         self,
@@ -67,36 +67,42 @@ class ExactWork:
 
     @property
     def queries(self) -> Collection[str]:
+        """The names of the queries that the current epoch answers."""
         return [query.name for query in self._epoch.queries]
 
     @property
     def registered(self) -> Collection[str]:
+        """The names of the exact queries that the loom has now."""
         return [query.name for query in self._job.queries()]
 
     @property
     def current(self) -> Epoch:
-        """The epoch of the last batch."""
+        """The epoch (plan and state of queries) of the last micro-batch."""
         return self._epoch
 
     @property
     def folded_cells(self) -> Mapping[int, Ints] | None:
-        """Which cells stand for which in the last batch; None if cells are not folded."""
+        """Which cells stand for which in the last micro-batch; None if none are folded."""
         return self._folds_of(self._epoch) if self._job.fold_cells else None
 
     @property
     def epoch(self) -> int:
+        """The number of the epoch of the last micro-batch."""
         return self._epoch.number
 
     @property
     def size(self) -> int:
+        """The number of shards in the driver's memory."""
         return len(self._state)
 
     def delay(self, stream: str) -> int:  # noqa: ARG002  (there is only one)
+        """How late rows of the stream may come, in microseconds: the watermark's delay."""
         return self._job.timing.delay
 
     def compute(
         self, stream: str, rows: DataFrame | None, last: Entry, watch: Stopwatch
     ) -> Computed:
+        """Plan the epoch of a micro-batch, make its shards, and log the epoch if it is new."""
         before = last.marks_of(stream)
         planned = self._planner.plan(self._epoch, before, rows, self._state)
         watch.lap("plan")
@@ -121,7 +127,7 @@ class ExactWork:
         )
 
     def _collect(self, rows: DataFrame | None, epoch: Epoch, before: Marks) -> tuple[Epoch, Batch]:
-        """Make the shards of a batch; queries that bring the job down are left out."""
+        """Make the shards of a micro-batch; leave out queries that bring the job down."""
         if rows is None:
             return epoch, no_rows()
         try:
@@ -138,10 +144,12 @@ class ExactWork:
     def _set_aside(
         self, epoch: Epoch, suspects: Sequence[BoundQuery], why: AnswerError, before: Marks
     ) -> Epoch:
+        """Quarantine the suspects, and plan the micro-batch again without them."""
         self._planner.quarantine.hold(suspects, why)
         return self._planner.without(self._epoch, epoch, suspects, before)
 
     def _shards_of(self, rows: DataFrame, epoch: Epoch, before: Marks) -> Batch:
+        """Make the shards of a micro-batch with one Spark job, under the plan of an epoch."""
         job = self._job
         return collect(
             rows,
@@ -157,7 +165,7 @@ class ExactWork:
         )
 
     def _write_shards(self, number: int, batch: Batch) -> list[str]:
-        """Let executors write their shards of a batch; the names of the folders."""
+        """Let executors write their shards of a micro-batch; gives the names of folders."""
         if batch.on_executors is None:
             return []
         folder = self._executor_shards.write(number, batch.on_executors)
@@ -166,6 +174,7 @@ class ExactWork:
         return [folder]
 
     def _folds_of(self, epoch: Epoch) -> Mapping[int, Ints]:
+        """The cells that stand for others under an epoch's plan, computed once a plan."""
         if not self._job.fold_cells or epoch.forest is None:
             return {}
         if self._folds[0] is not epoch.forest:
@@ -174,15 +183,16 @@ class ExactWork:
 
     @property
     def _expected_time(self) -> tuple[int, int | None] | None:
-        """Where the next rows are expected: not much farther on than the last ones were."""
+        """The event time near which the next rows are expected, and how near."""
         before, after = self._latest
         if after == NEVER:
             return None
         return after, None if before == NEVER else _FARTHER * (after - before)
 
     def take(self, entry: Entry, table: pa.Table) -> None:
+        """Add the shards of the micro-batch that was computed just now to the state."""
         epoch, batch = self._computed
-        self._change(epoch)
+        self._change_epoch(epoch)
         self._matched.add(batch.rows_in_cells)
         self._state.add(table, epoch.codebook)
         for folder in entry.details["folders"]:
@@ -192,7 +202,8 @@ class ExactWork:
         self._planner.rates.seen(batch.rows, self._latest[1])
         self._computed = epoch, no_rows()  # the rows are in the state now
 
-    def _change(self, epoch: Epoch) -> None:
+    def _change_epoch(self, epoch: Epoch) -> None:
+        """Go over to the epoch of a new micro-batch; note the queries that are gone."""
         if epoch is self._epoch:
             return
         self._matched.settle(self._epoch.forest, self._cells)
@@ -203,8 +214,9 @@ class ExactWork:
         self._cells = ConditionCache()
 
     def answer(self, before: Entry, entry: Entry) -> Answered:
+        """Answer the windows that a log entry closes, on the driver or on executors."""
         epoch, due_answers = self._epoch, DueAnswers()
-        due = self._due(before, entry)
+        due = self._due_windows(before, entry)
         on_driver = {q: d for q, d in due.items() if not epoch.is_on_executors(q)}
         if on_driver and epoch.forest is not None:
             reaches = [windows.reach(query.window) for query, windows in on_driver.items()]
@@ -223,8 +235,8 @@ class ExactWork:
                 due_answers.on_executors(on_executors, shards, epoch.forest, store)
         return Answered(due_answers.answers, due_answers.failed, due_answers.seconds)
 
-    def _due(self, before: Entry, entry: Entry) -> DueWindows:
-        """The queries that an entry may answer, and which of their windows."""
+    def _due_windows(self, before: Entry, entry: Entry) -> DueWindows:
+        """The queries that a log entry may answer, and which of their windows are due."""
         timing, born, stream = self._job.timing, self._epoch.born, self._job.stream
         backfilled = entry.details["backfilled"]
         due = {
@@ -238,13 +250,15 @@ class ExactWork:
         return {q: d for q, d in due.items() if d.open is not None or may_close(q.window, d)}
 
     def forget(self, entry: Entry) -> None:
+        """Drop shards of the state that no window needs after a log entry."""
         self._state.prune(self._floors(entry), self._epoch.forest)
 
     def _floors(self, entry: Entry) -> Mapping[int, int]:
-        """From which instant on the shards of each grid are needed after an entry."""
+        """The instant from which on shards of each grid are needed after a log entry."""
         return self._epoch.floors(self._job.timing, entry.marks_of(self._job.stream))
 
     def snapshot(self, entry: Entry) -> Snapshot:
+        """Gather the shards that are needed after a log entry, for a snapshot."""
         forest, folders = self._epoch.forest, list[str]()
         if forest is not None and self._executor_shards:
             left = self._state.of(self._epoch.on_executors, forest)
@@ -258,12 +272,14 @@ class ExactWork:
         )
 
     def snapshot_written(self, snapshot: Snapshot) -> None:
+        """Delete folders of executors' shards that the snapshot does not name."""
         self._executor_shards.keep_only(snapshot.details["folders"], self._epoch.codebook)
 
     def open(self) -> None:
-        """Nothing to read: entries name their epochs."""
+        """Nothing to read before recovery: log entries name their epochs."""
 
     def restore(self, entry: Entry, table: pa.Table, *, is_snapshot: bool) -> None:  # noqa: ARG002
+        """Add the shards of a log entry or snapshot to the state after a restart."""
         number = entry.details["epoch"]
         stored = StoredEpoch.from_json(self._log.epoch(number).about)
         if number != self._stored:
@@ -278,20 +294,24 @@ class ExactWork:
         self._note_latest(entry)
 
     def _note_latest(self, entry: Entry) -> None:
+        """Remember the latest event time of a log entry and of the one before."""
         self._latest = self._latest[1], entry.marks_of(self._job.stream).latest
 
     def resume(self, entry: Entry, done: Mapping[str, Any]) -> None:
-        """Nothing to do: what is answered follows from the marks of entries."""
+        """Nothing to do after a finished entry: its marks tell what was answered."""
 
     def removed(self) -> Collection[str]:
+        """The queries that left the plan since this was asked last."""
         removed, self._removed = self._removed, set()
         for name in removed:
             self._matched.of_query.pop(name, None)
         return removed
 
     def set_aside(self) -> Mapping[str, GinghamError]:
+        """The queries that were quarantined since this was asked last, and why."""
         return self._planner.quarantine.new_reasons()
 
     def matched(self) -> Mapping[str, int]:
+        """How many rows of the stream met the WHERE of each query."""
         self._matched.settle(self._epoch.forest, self._cells)
         return self._matched.of_query

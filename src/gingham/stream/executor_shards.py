@@ -35,17 +35,17 @@ class ExecutorShards:
         return bool(self._books)
 
     def write(self, number: int, shards: DataFrame) -> str:
-        """Write the folder of a batch; nothing follows from it until the log names it."""
+        """Write a folder with the executors' shards of a batch; it counts once the log names it."""
         folder = f"{number:012d}"
         shards.write.mode("overwrite").parquet(self._path(folder))
         return folder
 
     def add(self, folder: str, book: Codebook) -> None:
-        """Count a folder that an entry of the log names among the shards."""
+        """Count a folder that a log entry names among the shards of the stream."""
         self._books[folder] = book
 
     def shards(self, forest: Forest, on_driver: pa.Table, fresh: str | None) -> DataFrame | None:
-        """Read all shards in the cells and columns of a forest; those of folder `fresh` are new.
+        """Read executors' shards under the codebook of a forest; folder `fresh` is new.
 
         `on_driver` are shards of these grids that are still there, from before the grids moved.
         """
@@ -65,7 +65,7 @@ class ExecutorShards:
     def compact(
         self, number: int, forest: Forest, on_driver: pa.Table, floors: Mapping[int, int]
     ) -> str:
-        """Merge all shards that are still needed into one new folder; delete nothing yet."""
+        """Merge shards that are still needed into one new folder; delete nothing yet."""
         needed = " OR ".join(
             f"({in_grids_sql(names.CELL, [grid])} AND {names.INSTANT} >= {floors[grid.number]}L)"
             for grid in forest.grids
@@ -78,13 +78,14 @@ class ExecutorShards:
         return folder
 
     def keep_only(self, folders: Iterable[str], book: Codebook) -> None:
-        """Delete all folders but these, which have the cells and columns of this plan."""
+        """Delete all folders of shards but these, whose cells and columns are of this plan."""
         self._books = dict.fromkeys(folders, book)
         for folder in self._files.folders():
             if folder not in self._books:
                 self._files.delete_folder(folder)
 
     def _recoded(self, folder: str, old: Codebook, new: Codebook) -> DataFrame:
+        """Read a folder of shards, recoded from the old cells and columns to the new ones."""
         rows = self._spark.read.parquet(self._path(folder))
         if old == new:
             return rows
@@ -108,4 +109,5 @@ class ExecutorShards:
         return chain.to_dataframe().where(f"{names.CELL} IS NOT NULL")
 
     def _path(self, folder: str) -> str:
+        """The path of a folder of executors' shards in the checkpoint."""
         return f"{self._files.root}/{folder}"

@@ -29,7 +29,7 @@ Listener = Callable[[BatchProgress], object]
 
 
 class StreamLoop:
-    """The batches of one stream, or of several that are joined, one after the other."""
+    """The loop over the micro-batches of one stream, or of several that are joined."""
 
     def __init__(
         self,
@@ -55,26 +55,26 @@ class StreamLoop:
 
     @property
     def failed(self) -> Mapping[str, GinghamError]:
-        """Why answers of queries are missing or wait: the last reason of each."""
+        """Why answers of queries are missing or wait for the sink: each query's last reason."""
         return {**self._failed, **self._undelivered}
 
     def last_batch(self, stream: str) -> int:
-        """Spark's number of the last batch of a stream in the log; -1 if there is none."""
+        """Spark's number of the last micro-batch in the log; -1 if there is none."""
         return self._last.last_batch(stream)
 
     def marks(self, stream: str) -> Marks:
-        """How far a stream has come."""
+        """How far a stream has come: its watermark and its latest event time."""
         return self._last.marks_of(stream)
 
     def progress(self) -> Mapping[str, StreamProgress]:
-        """Everything counted so far, by stream."""
+        """The progress of each stream: all that was counted since it was started."""
         with self._lock:
             self._tally.matched(self._work.matched())
             self._tally.waiting(self._work.queries, self._delivery.waiting)
             return self._tally.streams
 
     def recover(self) -> None:
-        """Go on where the log ends; entries whose answers were not delivered are finished."""
+        """Restore the state from snapshot and log, and finish entries not yet delivered."""
         self._work.open()
         snapshot = self._log.newest_snapshot()
         if snapshot is not None:
@@ -89,9 +89,10 @@ class StreamLoop:
             # No snapshot here: under the plan of this life cells may have other numbers than under
             # the entry's epoch, by which a snapshot is read.
             self._work.forget(self._last)
-        self._say_failed(self._work.set_aside())
+        self._note_failed(self._work.set_aside())
 
     def _restore(self, logged: Logged, *, is_snapshot: bool) -> None:
+        """Restore the state of one log entry or snapshot after a restart."""
         self._last = Entry.from_json(logged.about)
         self._work.restore(self._last, logged.table, is_snapshot=is_snapshot)
         done = self._log.finished(logged.number)
@@ -109,7 +110,7 @@ class StreamLoop:
                     raise
 
     def advance(self, stream: str, watermark: int) -> None:
-        """Let the time of a stream pass without rows."""
+        """Move the watermark of a stream without rows, and answer the windows it closes."""
         with self._lock:
             marks = self._last.marks_of(stream)
             if self._last.number >= 0 and watermark > marks.watermark:
@@ -118,6 +119,7 @@ class StreamLoop:
     def _step(
         self, stream: str, rows: DataFrame | None, batch: int, watermark: int | None = None
     ) -> None:
+        """Take one micro-batch through all steps: compute, log, merge, answer, deliver."""
         watch, before = Stopwatch(), self._last
         computed = self._work.compute(stream, rows, before, watch)
         marks = before.marks_of(stream).seen(computed.latest, self._work.delay(stream))
@@ -138,11 +140,11 @@ class StreamLoop:
         self._report(stream, computed, failed, counts, watch)
 
     def _answer(self, before: Entry, watch: Stopwatch) -> tuple[dict[str, str], dict[str, int]]:
-        """Answer and deliver what the last entry completes: failures, and rows by query."""
+        """Answer what the last log entry completes, and deliver: failures, rows by query."""
         answered = self._work.answer(before, self._last)
         watch.lap("finals")
         self._forget_removed()
-        failed = self._say_failed({**self._work.set_aside(), **answered.failed})
+        failed = self._note_failed({**self._work.set_aside(), **answered.failed})
         self._tally.answered(answered)
         failed |= self._deliver(answered)
         watch.lap("sink")
@@ -150,19 +152,22 @@ class StreamLoop:
         return failed, {name: rows.num_rows for name, rows in answered.answers.items()}
 
     def _deliver(self, answered: Answered) -> dict[str, str]:
+        """Deliver answers to the sink; gives what failed, and notes it for progress."""
         errors = self._delivery.deliver(answered.answers, self._last.number)
         self._undelivered = {name: _undelivered(name, error) for name, error in errors.items()}
         failed = {name: f"its sink failed: {error}" for name, error in errors.items()}
         self._tally.failed(failed)
         return failed
 
-    def _say_failed(self, failed: Mapping[str, GinghamError]) -> dict[str, str]:
+    def _note_failed(self, failed: Mapping[str, GinghamError]) -> dict[str, str]:
+        """Note why queries failed, for progress; gives the reasons as texts."""
         self._failed |= failed
         texts = {name: str(error) for name, error in failed.items()}
         self._tally.failed(texts)
         return texts
 
     def _forget_removed(self) -> None:
+        """Drop waiting answers, progress and errors of queries that were removed."""
         unwanted = self._delivery.waiting.keys() - set(self._work.registered)
         for name in {*self._work.removed(), *unwanted}:
             self._delivery.forget(name)
@@ -171,6 +176,7 @@ class StreamLoop:
             self._undelivered.pop(name, None)
 
     def _write_snapshot(self, entry: Entry) -> None:
+        """Replace older entries of the log by a snapshot of the state."""
         snapshot = self._work.snapshot(entry)
         about = replace(entry, details=snapshot.details).to_json()
         self._log.snapshot(entry.number, about, snapshot.table, snapshot.epochs)
@@ -185,6 +191,7 @@ class StreamLoop:
         counts: Mapping[str, int],
         watch: Stopwatch,
     ) -> None:
+        """Add the micro-batch to the progress, and call the listeners."""
         entry, marks = self._last, self._last.marks_of(stream)
         done = BatchProgress(
             stream=stream,
@@ -209,6 +216,7 @@ class StreamLoop:
 
 
 def _undelivered(name: str, error: Exception) -> SinkError:
+    """The error of a query whose sink failed, so that its answers wait in the checkpoint."""
     return SinkError(
         f"query {name!r}: its sink failed",
         str(error),

@@ -10,20 +10,20 @@ from gingham.plan.forest import Forest
 
 
 class MatchedRows:
-    """Counts rows by cell while a plan lasts, and by query over all plans."""
+    """Counts the rows of a stream that meet each query: by cell in a plan, by query over all."""
 
     def __init__(self) -> None:
         self._in_cells: Ints = np.zeros(0, dtype=np.int64)
         self.of_query: dict[str, int] = {}
 
     def add(self, rows_in_cells: Ints) -> None:
-        """Add the rows of a batch: so many fell into each cell of all grids."""
+        """Add the rows of a micro-batch: so many fell into each cell of all grids."""
         if len(self._in_cells) != len(rows_in_cells):
             self._in_cells = np.zeros(len(rows_in_cells), dtype=np.int64)
         self._in_cells += rows_in_cells
 
     def settle(self, forest: Forest | None, cells: ConditionCache) -> None:
-        """Turn rows by cell into rows by query, before cells mean something else."""
+        """Turn rows by cell into rows by query, before a new plan numbers cells anew."""
         if forest is None or len(self._in_cells) != forest.cells:
             return
         for query in forest.queries:

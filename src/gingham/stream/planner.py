@@ -54,7 +54,7 @@ class Planner:
         self.quarantine = Quarantine()
 
     def plan(self, epoch: Epoch, before: Marks, df: DataFrame | None, state: State) -> Epoch:
-        """Plan the epoch of a batch; gives the epoch before it if nothing has changed."""
+        """Plan the epoch of a micro-batch; gives the epoch before if nothing has changed."""
         wanted = self.quarantine.admitted(self._job.queries())
         if df is not None and before.latest == NEVER and have_different_edges(wanted):
             self.rates.statistics = self._first_look(df, wanted)
@@ -82,6 +82,7 @@ class Planner:
         return self._next(epoch, rest, before)
 
     def _next(self, epoch: Epoch, queries: Sequence[BoundQuery], before: Marks) -> Epoch:
+        """The epoch that follows for these queries, with the ages that backfill may use."""
         floors = epoch.floors(self._job.timing, before)
         found = epoch.next(self._job.stream, queries, before.latest, floors, self._optimizer)
         return self._without_ages(epoch, found)
@@ -94,13 +95,15 @@ class Planner:
 
     @property
     def _optimizer(self) -> Optimizer:
+        """What the next epoch is planned with: costs, row statistics and the rules."""
         return Optimizer(self._job.cost, self.rates.statistics, self._job.optimize)
 
     def _first_look(self, df: DataFrame, queries: Sequence[BoundQuery]) -> RowStatistics:
-        """Measure the first batch: how many rows, over how much time, spread how."""
+        """Measure the rows of the first micro-batch: how many, over how much time, how spread."""
         job = self._job
 
         def count() -> RowStatistics:
+            """Count the rows of the first micro-batch."""
             return count_rows(df, job.time)[0]
 
         return measure_statistics(job.stream, queries, df, job.time, job.lookups, job.cost, count)

@@ -11,7 +11,7 @@ from gingham.core.time import NEVER
 
 @dataclass(frozen=True, slots=True)
 class BatchProgress:
-    """One batch of one stream."""
+    """What one micro-batch of one stream did: rows, shards, answers, seconds."""
 
     stream: str
     number: int
@@ -32,17 +32,18 @@ class BatchProgress:
 
     @property
     def total(self) -> float:
+        """The seconds that all steps of the micro-batch took."""
         return sum(self.seconds.values())
 
     @property
     def lag(self) -> float | None:
-        """Seconds between the clock on the wall and the latest event."""
+        """Seconds from the latest event time of the stream to now; None before any row."""
         return (datetime.now(UTC) - self.latest).total_seconds() if self.latest else None
 
 
 @dataclass(slots=True)
 class QueryProgress:
-    """One query since the stream was started."""
+    """What one query of a stream did since the stream was started."""
 
     name: str
     matched: int = 0  # rows that meet its predicate
@@ -55,7 +56,7 @@ class QueryProgress:
 
 @dataclass(slots=True)
 class StreamProgress:
-    """One stream since it was started."""
+    """What one stream did since it was started."""
 
     stream: str
     batches: int = 0
@@ -67,7 +68,7 @@ class StreamProgress:
 
 
 def instant(micros: int) -> datetime | None:
-    """Microseconds since 1970 as a time, or None before the first row."""
+    """Microseconds of event time as a datetime for progress; None before the first row."""
     if micros == NEVER:
         return None
     try:

@@ -21,12 +21,12 @@ class Rates:
         self._last: deque[tuple[int, int]] = deque(maxlen=batches)
 
     def seen(self, rows: int, latest: int) -> None:
-        """Note a batch of rows, and the latest event time after it."""
+        """Note the rows of a micro-batch, and the latest event time after it."""
         if rows and latest != NEVER:
             self._last.append((rows, latest))
 
     def changed(self) -> RowStatistics | None:
-        """Give the load of the last batches if trees were woven for too different a one."""
+        """Row statistics of the last batches, if trees were woven for too different a rate."""
         if len(self._last) < (self._last.maxlen or 0):
             return None
         rows = sum(count for count, _ in self._last) - self._last[0][0]

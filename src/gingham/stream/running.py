@@ -26,7 +26,7 @@ _LOOK = 0.2  # seconds between two looks at a stream that may be quiet
 
 @dataclass(frozen=True, slots=True)
 class RunningStream:
-    """A stream that is read: Spark's handle, and the loop that processes its batches."""
+    """A stream that runs: Spark's streaming query, and the loop over its micro-batches."""
 
     query: StreamingQuery
     loop: StreamLoop
@@ -58,23 +58,23 @@ class Running:
 
     @property
     def streaming(self) -> Mapping[str, StreamingQuery]:
-        """Spark's own handle of each stream."""
+        """Spark's own streaming query of each stream."""
         return {name: stream.query for name, stream in self._streams.items()}
 
     def progress(self) -> Mapping[str, StreamProgress]:
-        """What each stream has done since it was started."""
+        """What each running stream has done since it was started."""
         return {name: stream.loop.progress()[name] for name, stream in self._streams.items()}
 
     def failed(self) -> Mapping[str, GinghamError]:
-        """Why queries have no answer for some window, or it waits: the last reason of each."""
+        """Why queries have no answer for some window, or it waits: each query's last reason."""
         return {name: why for loop in self._loops for name, why in loop.failed.items()}
 
     def listen(self, listener: Listener) -> None:
-        """Call a function after every batch, with what it did."""
+        """Call a function with the progress of every micro-batch from now on."""
         self._listeners.append(listener)
 
     def stop(self) -> None:
-        """Stop after the batches that are being worked on."""
+        """Stop all streams after the micro-batches that are being processed."""
         self._stopped.set()
         for stream in self._streams.values():
             stream.query.stop()
@@ -89,7 +89,7 @@ class Running:
                 ended = stream.query.awaitTermination(left)
             except StreamingQueryException as error:
                 self._stopped.set()
-                raise self._why(error) from error
+                raise self._reason_for_stop(error) from error
             if ended is False:
                 return False
         self._stopped.set()
@@ -101,7 +101,7 @@ class Running:
             try:
                 stream.query.processAllAvailable()
             except StreamingQueryException as error:
-                raise self._why(error) from error
+                raise self._reason_for_stop(error) from error
 
     def arrow(self, name: str) -> pa.Table:
         """All answers of a query that the memory sink holds."""
@@ -120,17 +120,19 @@ class Running:
 
     @property
     def _loops(self) -> Iterable[StreamLoop]:
+        """The loops of the streams, each once: streams that are joined share one."""
         # Streams that are joined have one loop.
         return {id(stream.loop): stream.loop for stream in self._streams.values()}.values()
 
-    def _why(self, error: StreamingQueryException) -> GinghamError:
+    def _reason_for_stop(self, error: StreamingQueryException) -> GinghamError:
+        """The error that stopped a stream: its loop's, or else what Spark says."""
         for loop in self._loops:
             if loop.error is not None:
                 return loop.error
         return AnswerError("the stream stopped", spark_message(error), "a source that can be read")
 
     def _advance_idle(self, idle: int) -> None:
-        """Let the watermark of a quiet stream follow the clock on the wall."""
+        """Move the watermark of a quiet stream with the clock on the wall."""
         seen = {
             name: (stream.loop.marks(name), time.monotonic())
             for name, stream in self._streams.items()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class StreamSettings:
-    """What `start` takes as `settings`."""
+    """How a running stream keeps house: what `start` takes as `settings`."""
 
     snapshot_every: int = 20  # entries of the log, before a snapshot replaces them
     sink_patience: float = 2.0  # seconds that a failing sink may hold up a batch

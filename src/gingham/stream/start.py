@@ -36,7 +36,7 @@ _LOCAL_FILES = {
 
 @dataclass(frozen=True)
 class Start:
-    """How streams are started: where answers go, when batches begin, who listens."""
+    """How streams are started: sink, trigger, listeners and settings."""
 
     sink: Sink
     trigger: Mapping[str, object] | None
@@ -44,20 +44,20 @@ class Start:
     settings: StreamSettings
 
     def delivery(self, files: Files) -> Delivery:
-        """The delivery of answers whose checkpoint is this folder."""
+        """The delivery of answers to the sink, with this folder for those that must wait."""
         return Delivery(self.sink, files, self.settings.sink_patience)
 
 
 @dataclass(frozen=True, slots=True)
 class StartedStream:
-    """A stream of exact queries that runs."""
+    """A stream of exact queries that was started, and its work."""
 
     running: RunningStream
     work: ExactWork
 
 
 def start_exact(job: Job, rows: DataFrame, files: Files, start: Start) -> StartedStream:
-    """Recover a stream from its folder, and answer exact queries over it."""
+    """Recover a stream from its checkpoint folder, and answer exact queries over it."""
     log, delivery = Log(files), start.delivery(files)
     shards = ExecutorShards(job.spark, files.within("executors"))
     work = ExactWork(job, log, delivery, shards, start.settings)
@@ -77,7 +77,7 @@ def read_stream(
     *,
     label: str,
 ) -> StreamingQuery:
-    """Hand every micro-batch of a stream to a loop, after the last one in its log."""
+    """Start Spark's streaming query, which hands every micro-batch to a loop."""
     _refuse_lost_source(files, loop.last_batch(stream))
     writer = rows.writeStream.foreachBatch(partial(loop.batch, stream))
     writer = writer.queryName(f"gingham {label}")
@@ -90,7 +90,7 @@ def read_stream(
 
 
 def _await_sources(query: StreamingQuery) -> None:
-    """Wait until sources are open: they take the settings of that moment, a stream of its start."""
+    """Wait until Spark has opened a stream's sources, which take the settings of that moment."""
     until = time.monotonic() + _OPENED
     while query.isActive and query.status["message"].startswith("Initializing"):
         if time.monotonic() > until:
@@ -99,6 +99,7 @@ def _await_sources(query: StreamingQuery) -> None:
 
 
 def _refuse_lost_source(files: Files, batch: int) -> None:
+    """Raise if Spark's checkpoint of the source lacks a micro-batch that is in the log."""
     # Without it Spark would start over and count batches from zero, which are in the log already.
     if batch >= 0 and not files.exists(f"{_SOURCE}/offsets/{batch}"):
         raise CheckpointError(

@@ -19,7 +19,7 @@ _FEW = 10_000
 
 
 class State:
-    """Holds shards of a stream on the driver; those of the last batch are told apart."""
+    """The shards of a stream on the driver; those of the last micro-batch are told apart."""
 
     def __init__(self) -> None:
         self._table: pa.Table | None = None
@@ -32,12 +32,12 @@ class State:
 
     @property
     def table(self) -> pa.Table:
-        """All shards, in the cells and columns of the last plan."""
+        """All shards in memory, in the cells and columns of the last plan."""
         parts = [t for t in (self._table, self._fresh) if t is not None]
         return pa.concat_tables(parts, promote_options="default") if parts else no_shards()
 
     def add(self, table: pa.Table, codebook: Codebook) -> None:
-        """Add the shards of a batch, and recode older ones to the cells and columns of its plan."""
+        """Add the shards of a micro-batch; recode older ones to the cells of its plan."""
         before = self.table
         if before.num_rows:
             self._table = recode(before, self._codebook, codebook)
@@ -61,17 +61,20 @@ class State:
         return ShardTable(table, forest, np.concatenate(fresh))
 
     def of(self, grids: Collection[int], forest: Forest) -> pa.Table:
-        """Select the shards of some grids, by the numbers of these."""
+        """Select the shards of some grids, given by their numbers."""
         table = self.table
-        return table.filter(pa.array(_within(table, grids, forest)))
+        return table.filter(pa.array(_are_of_grids(table, grids, forest)))
 
     def drop(self, grids: Collection[int], forest: Forest) -> None:
-        """Drop the shards of some grids, by the numbers of these."""
+        """Drop the shards of some grids, given by their numbers."""
         table = self.table
-        self._table, self._fresh = table.filter(pa.array(~_within(table, grids, forest))), None
+        self._table, self._fresh = (
+            table.filter(pa.array(~_are_of_grids(table, grids, forest))),
+            None,
+        )
 
     def prune(self, floors: Mapping[int, int], forest: Forest | None) -> None:
-        """Drop the shards of each grid that begin before its floor: no window needs them."""
+        """Drop shards of each grid that begin before its floor: no open window needs them."""
         table = self.table
         if not table.num_rows or forest is None:
             self._table = self._fresh = None
@@ -88,7 +91,8 @@ class State:
         self._table, self._fresh = table, None
 
 
-def _within(table: pa.Table, grids: Collection[int], forest: Forest) -> np.ndarray:
+def _are_of_grids(table: pa.Table, grids: Collection[int], forest: Forest) -> np.ndarray:
+    """A flag for each shard of the state: whether it is of one of these grids."""
     cells = table[names.CELL].to_numpy()
     found = np.zeros(len(cells), dtype=bool)
     for grid in forest.grids:

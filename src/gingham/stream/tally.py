@@ -17,16 +17,16 @@ class Tally:
         self.streams = {name: StreamProgress(name, queries=self._queries) for name in streams}
 
     def forget(self, name: str) -> None:
-        """Drop the progress of a query that was removed."""
+        """Drop the progress of a query that was removed from its stream."""
         self._queries.pop(name, None)
 
     def matched(self, rows: Mapping[str, int]) -> None:
-        """Set how many rows met the condition of each query."""
+        """Set in the progress of each query how many rows met its condition."""
         for name, count in rows.items():
             self._query(name).matched = count
 
     def answered(self, answered: Answered) -> None:
-        """Count the answers of queries, and note why others have none."""
+        """Count the answers of queries in their progress, and note why others have none."""
         for name, seconds in answered.seconds.items():
             self._query(name).seconds += seconds
         for name, rows in answered.answers.items():
@@ -38,17 +38,17 @@ class Tally:
             self._query(name).error = error.what
 
     def failed(self, errors: Mapping[str, str]) -> None:
-        """Note why queries failed, or why their sink did."""
+        """Note in the progress of queries why they failed, or why their sink did."""
         for name, error in errors.items():
             self._query(name).error = error
 
     def waiting(self, queries: Iterable[str], answers: Mapping[str, int]) -> None:
-        """Set how many answers of each query wait for their sink."""
+        """Set in the progress of each query how many answers wait for their sink."""
         for name in queries:
             self._query(name).waiting = answers.get(name, 0)
 
     def batch(self, done: BatchProgress) -> None:
-        """Add a batch to the totals of its stream."""
+        """Add a micro-batch to the progress of its stream."""
         total = self.streams[done.stream]
         total.batches += 1
         total.rows += done.rows
@@ -57,4 +57,5 @@ class Tally:
         total.last = done
 
     def _query(self, name: str) -> QueryProgress:
+        """The progress of a query, which is empty at first."""
         return self._queries.setdefault(name, QueryProgress(name))

@@ -18,7 +18,7 @@ from gingham.stream.entry import Entry
 
 @dataclass(frozen=True, slots=True)
 class Computed:
-    """What was made of the rows of a batch, before anything follows from it."""
+    """What was made of the rows of a micro-batch, before its log entry is written."""
 
     table: pa.Table  # shards or sketches: what the log keeps
     details: Mapping[str, Any] = field(default_factory=dict[str, Any])  # for the entry, as JSON
@@ -30,7 +30,7 @@ class Computed:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """The answers that follow from an entry."""
+    """The answers that follow from a log entry."""
 
     answers: Mapping[str, Answer]  # by query
     failed: Mapping[str, GinghamError]  # why queries have no answer
@@ -40,7 +40,7 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """Everything that is still needed after an entry."""
+    """Everything that is still needed after a log entry: the content of a snapshot."""
 
     table: pa.Table
     details: Mapping[str, Any]  # in place of those of the entry, as JSON
@@ -48,7 +48,7 @@ class Snapshot:
 
 
 class Work(Protocol):
-    """One kind of queries over micro-batches.
+    """One kind of queries that the loop over micro-batches runs: exact ones, or estimates.
 
     The loop calls `compute`, writes the log entry, and calls `take`, `answer` and `forget`; from
     time to time `snapshot` and `snapshot_written`. After a restart it calls `open`, then `restore`
@@ -58,51 +58,51 @@ class Work(Protocol):
 
     @property
     def queries(self) -> Collection[str]:
-        """The names of the queries that are answered."""
+        """The names of the queries that are answered under the current plan."""
         ...
 
     @property
     def registered(self) -> Collection[str]:
-        """The names of the queries that are wanted at this moment."""
+        """The names of the queries that are registered at this moment."""
         ...
 
     @property
     def epoch(self) -> int:
-        """The number of the plan of the last batch."""
+        """The number of the epoch (plan) of the last micro-batch."""
         ...
 
     @property
     def size(self) -> int:
-        """How many rows of shards or sketches are in memory."""
+        """The number of rows of stream state in memory: shards or sketches."""
         ...
 
     def delay(self, stream: str) -> int:
-        """How much later than the latest row a row of a stream may come, in microseconds."""
+        """How late a row of a stream may come after the latest one, in microseconds."""
         ...
 
     def compute(
         self, stream: str, rows: DataFrame | None, last: Entry, watch: Stopwatch
     ) -> Computed:
-        """Plan, and run the Spark job of a batch; without rows only time passes.
+        """Plan a micro-batch, and run its Spark job; without rows only time passes.
 
         Whatever the log must know before the entry is written here, too.
         """
         ...
 
     def take(self, entry: Entry, table: pa.Table) -> None:
-        """Add the table of the batch that was computed just now to the state."""
+        """Add what was computed from the micro-batch just now to the state."""
         ...
 
     def answer(self, before: Entry, entry: Entry) -> Answered:
-        """Answer the windows that an entry closes."""
+        """Answer the windows that a log entry closes."""
         ...
 
     def forget(self, entry: Entry) -> None:
-        """Drop state that no window needs after an entry."""
+        """Drop state that no window needs after a log entry."""
         ...
 
     def snapshot(self, entry: Entry) -> Snapshot:
-        """Gather what is needed after an entry, for a snapshot."""
+        """Gather the state that is needed after a log entry, for a snapshot."""
         ...
 
     def snapshot_written(self, snapshot: Snapshot) -> None:
@@ -110,23 +110,23 @@ class Work(Protocol):
         ...
 
     def open(self) -> None:
-        """Read plans from the log that are needed before entries are restored."""
+        """Read the plans from the log that are needed before its entries are restored."""
         ...
 
     def restore(self, entry: Entry, table: pa.Table, *, is_snapshot: bool) -> None:
-        """Add a table of the log to the state."""
+        """Add the table of a log entry or snapshot to the state after a restart."""
         ...
 
     def resume(self, entry: Entry, done: Mapping[str, Any]) -> None:
-        """Go on after an entry whose answers were delivered in an earlier life."""
+        """Go on after a log entry whose answers were delivered before the restart."""
         ...
 
     def removed(self) -> Collection[str]:
-        """Queries that were removed since this was asked last."""
+        """The queries that were removed since this was asked last."""
         ...
 
     def set_aside(self) -> Mapping[str, GinghamError]:
-        """Queries that brought a batch down since this was asked last, and why."""
+        """The queries that brought a micro-batch down since this was asked last, and why."""
         ...
 
     def matched(self) -> Mapping[str, int]:
