@@ -31,22 +31,28 @@ class _Hll(Monoid):
 
     @property
     def capability(self) -> Capability:
+        """Idempotent: a union of HyperLogLog sketches counts equal values once."""
         return "idempotent"
 
     def load(self, columns: list[pa.Array]) -> State:
-        return State((_sketches(columns[0], datasketches.hll_sketch.deserialize),))
+        """Read the HyperLogLog sketches that Spark serialized."""
+        return State((_read_sketches(columns[0], datasketches.hll_sketch.deserialize),))
 
     def store(self, state: State, types: list[pa.DataType]) -> list[pa.Array]:
+        """Serialize the HyperLogLog sketches of a state."""
         written = [None if s is None else s.serialize_compact() for s in state.arrays[0]]
         return [pa.array(written, types[0])]
 
     def empty(self, count: int) -> State:
+        """Make aggregate states of no values: no sketch."""
         return State((np.full(count, None, dtype=object),))
 
     def merge(self, left: State, right: State) -> State:
-        return State((_pairwise(self._union, left, right),))
+        """Unite the HyperLogLog sketches of two states."""
+        return State((_merge_sketches(self._union, left, right),))
 
     def _union(self, a: Any, b: Any) -> Any:
+        """Unite two HyperLogLog sketches."""
         union = datasketches.hll_union(self.lg_k)
         union.update(a)
         union.update(b)
@@ -60,21 +66,26 @@ class _Kll(Monoid):
     k: int
 
     def load(self, columns: list[pa.Array]) -> State:
-        sketches = _sketches(columns[0], datasketches.kll_doubles_sketch.deserialize)
+        """Read the KLL sketches of percentiles that Spark serialized, and the counts of NaN."""
+        sketches = _read_sketches(columns[0], datasketches.kll_doubles_sketch.deserialize)
         return State((sketches, to_numpy(columns[1], 0)[0]))
 
     def store(self, state: State, types: list[pa.DataType]) -> list[pa.Array]:
+        """Serialize KLL sketches of percentiles, with the counts of NaN."""
         sketches, nans = state.arrays
         written = [None if s is None else s.serialize() for s in sketches]
         return [pa.array(written, types[0]), pa.array(nans).cast(types[1])]
 
     def empty(self, count: int) -> State:
+        """Make aggregate states of no values: no sketch, no NaN."""
         return State((np.full(count, None, dtype=object), np.zeros(count, dtype=np.int64)))
 
     def merge(self, left: State, right: State) -> State:
-        return State((_pairwise(self._union, left, right), left.arrays[1] + right.arrays[1]))
+        """Merge the KLL sketches of two states, and add their counts of NaN."""
+        return State((_merge_sketches(self._union, left, right), left.arrays[1] + right.arrays[1]))
 
     def _union(self, a: Any, b: Any) -> Any:
+        """Merge two KLL sketches of percentiles."""
         union = datasketches.kll_doubles_sketch(self.k)
         union.merge(a)
         union.merge(b)
@@ -87,8 +98,9 @@ class ApproxCountDistinct(Aggregate):
 
     @property
     def partials(self) -> tuple[Partial, ...]:
+        """The HyperLogLog sketch that the wanted deviation needs."""
         argument, *rest = self.call.arguments
-        deviation = _number(self, rest[0]) if rest else _DEFAULT_DEVIATION
+        deviation = _literal_number(self, rest[0]) if rest else _DEFAULT_DEVIATION
         # The deviation of HyperLogLog is 1.04 / sqrt(registers); 12 costs little and gives 1.6%.
         lg_k = min(21, max(12, math.ceil(2 * math.log2(1.04 / deviation))))
         if self.call.types[0] in ("float", "double"):
@@ -102,6 +114,7 @@ class ApproxCountDistinct(Aggregate):
         return (Partial((f"hll_sketch_agg({argument}, {lg_k})",), _Hll(lg_k)),)
 
     def finalize(self, states: tuple[State, ...]) -> pa.Array:
+        """Estimate the number of different values from merged HyperLogLog sketches."""
         sketches = states[0].arrays[0]
         return pa.array([0 if s is None else round(s.get_estimate()) for s in sketches], pa.int64())
 
@@ -112,9 +125,10 @@ class ApproxPercentile(Aggregate):
 
     @property
     def partials(self) -> tuple[Partial, ...]:
+        """The KLL sketch that the wanted accuracy needs, and the count of NaN."""
         argument, _, *rest = self.call.arguments
         kind = self.call.types[0]
-        accuracy = _number(self, rest[0]) if rest else _DEFAULT_ACCURACY
+        accuracy = _literal_number(self, rest[0]) if rest else _DEFAULT_ACCURACY
         # The rank error of KLL is about 2.3 / k^0.9.
         k = min(65_535, max(200, math.ceil((2.3 * accuracy) ** (1 / 0.9))))
         if kind == "date":
@@ -138,6 +152,7 @@ class ApproxPercentile(Aggregate):
         )
 
     def finalize(self, states: tuple[State, ...]) -> pa.Array:
+        """Read the percentiles off merged KLL sketches."""
         percentages = _percentages(self)
         answers = [
             _quantiles(sketch, int(nans), percentages)
@@ -145,7 +160,7 @@ class ApproxPercentile(Aggregate):
         ]
         result = self.call.result
         if not pa.types.is_list(result):
-            return _as(
+            return _cast_percentiles(
                 pa.array([None if a is None else a[0] for a in answers], pa.float64()), result
             )
         offsets = pa.array(np.arange(len(answers) + 1) * len(percentages), pa.int32())
@@ -153,15 +168,15 @@ class ApproxPercentile(Aggregate):
         values = pa.array([v for a in answers for v in (nulls if a is None else a)], pa.float64())
         mask = pa.array([a is None for a in answers])
         # NaN stands for a missing answer until the mask hides it; integers cannot hold it.
-        values = _as(
-            values.fill_null(0) if result.value_type == pa.float64() else _finite(values),
+        values = _cast_percentiles(
+            values.fill_null(0) if result.value_type == pa.float64() else _replace_nan(values),
             result.value_type,
         )
         return pa.ListArray.from_arrays(offsets, values, mask=mask).cast(result)
 
 
 def _quantiles(sketch: Any, nans: int, percentages: list[float]) -> list[float] | None:
-    """The values at some percentages of all values, NaN after the others; None without values."""
+    """Read percentiles off a KLL sketch, with NaN after all other values; None without values."""
     numbers: int = 0 if sketch is None else sketch.n
     ranks = [max(1, math.ceil(p * (numbers + nans))) for p in percentages]
     if numbers + nans == 0:
@@ -180,10 +195,11 @@ def _percentages(aggregate: Aggregate) -> list[float]:
     text = aggregate.call.arguments[1].strip()
     many = text.lower().startswith("array(")
     items = text[len("array(") : -1].split(",") if many else [text]
-    return [float(_number(aggregate, item)) for item in items]
+    return [float(_literal_number(aggregate, item)) for item in items]
 
 
-def _number(aggregate: Aggregate, text: str) -> float:
+def _literal_number(aggregate: Aggregate, text: str) -> float:
+    """Read a numeric argument of an approximate aggregate, which must be a literal."""
     try:
         return float(text)
     except ValueError:
@@ -194,14 +210,14 @@ def _number(aggregate: Aggregate, text: str) -> float:
         ) from None
 
 
-def _finite(values: pa.Array) -> pa.Array:
-    """Replace NaN and infinities by zero."""
+def _replace_nan(values: pa.Array) -> pa.Array:
+    """Replace NaN and infinities among percentiles by zero, before a cast to whole numbers."""
     doubles = values.to_numpy(zero_copy_only=False)
     return pa.array(np.where(np.isfinite(doubles), doubles, 0.0))
 
 
-def _as(values: pa.Array, result: pa.DataType) -> pa.Array:
-    """Cast doubles to the type of the percentile's argument."""
+def _cast_percentiles(values: pa.Array, result: pa.DataType) -> pa.Array:
+    """Cast percentiles from doubles to the type of approx_percentile's argument."""
     if pa.types.is_floating(result):
         return values.cast(result)
     if pa.types.is_decimal(result):
@@ -213,15 +229,15 @@ def _as(values: pa.Array, result: pa.DataType) -> pa.Array:
     )
 
 
-def _sketches(column: pa.Array, deserialize: Callable[[bytes], Any]) -> Array:
-    """Read a column of serialized sketches as an array of objects."""
+def _read_sketches(column: pa.Array, deserialize: Callable[[bytes], Any]) -> Array:
+    """Read an Arrow column of serialized HyperLogLog or KLL sketches as an array of objects."""
     sketches = np.empty(len(column), dtype=object)
     sketches[:] = [None if b is None else deserialize(b) for b in flat(column).to_pylist()]
     return sketches
 
 
-def _pairwise(union: Callable[[Any, Any], Any], left: State, right: State) -> Array:
-    """Merge the sketches of two states position by position; None is the sketch of no values."""
+def _merge_sketches(union: Callable[[Any, Any], Any], left: State, right: State) -> Array:
+    """Merge the HyperLogLog or KLL sketches of two states by position; None has no values."""
     merged = np.empty(len(left), dtype=object)
     merged[:] = [
         b if a is None else a if b is None else union(a, b)

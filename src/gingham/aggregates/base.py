@@ -22,7 +22,7 @@ class Call:
 
     @property
     def sql(self) -> str:
-        """The call as Spark SQL."""
+        """The aggregate function call as Spark SQL."""
         return f"{self.function}({', '.join(self.arguments)})"
 
 
@@ -56,7 +56,7 @@ class Aggregate(ABC):
 
     @abstractmethod
     def finalize(self, states: tuple[State, ...]) -> pa.Array:
-        """Compute the answers from merged states, one state for each of `partials`.
+        """Compute the aggregate's answers from merged states, one state for each of `partials`.
 
         Each state has one position for each answer, and so has the array that is returned.
         """

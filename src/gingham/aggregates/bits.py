@@ -20,9 +20,11 @@ class BitOr(Aggregate):
 
     @property
     def partials(self) -> tuple[Partial, ...]:
+        """The aggregate itself: its values over parts of the rows are merged bitwise."""
         return (Partial((self.call.sql,), self.monoid),)
 
     def finalize(self, states: tuple[State, ...]) -> pa.Array:
+        """The merged bits, NULL where an aggregate saw no value."""
         values, seen = states[0].arrays
         return pa.array(values, mask=~seen).cast(self.call.result)
 

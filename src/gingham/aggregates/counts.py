@@ -26,9 +26,11 @@ class Count(Aggregate):
 
     @property
     def partials(self) -> tuple[Partial, ...]:
+        """The count over each part of the rows."""
         return (counted(*self.call.arguments),)
 
     def finalize(self, states: tuple[State, ...]) -> pa.Array:
+        """The counts as bigints; zero where there were no rows."""
         return pa.array(states[0].arrays[0], type=pa.int64())
 
 
@@ -38,9 +40,10 @@ class CountIf(Count):
 
     @property
     def partials(self) -> tuple[Partial, ...]:
+        """The count of true rows over each part of the rows."""
         return (Partial((f"count_if({self.call.arguments[0]})",), ADD_INTEGERS),)
 
 
 def counted(*arguments: str) -> Partial:
-    """The partial of a count; aggregates that divide by a count share it."""
+    """The partial of count(...); aggregates that divide by a count share it."""
     return Partial((f"count({', '.join(arguments)})",), ADD_INTEGERS)

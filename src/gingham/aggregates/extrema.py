@@ -28,16 +28,19 @@ class _Extreme(Elementwise):
     """
 
     def load(self, columns: list[pa.Array]) -> State:
+        """Read minima or maxima, and rank them in the order of Spark."""
         ranks, ordered = self._ranks(columns[0])
         return State(ranks.arrays, flat(columns[-1]).take(pa.array(ordered)))
 
     def store(self, state: State, types: list[pa.DataType]) -> list[pa.Array]:
+        """Write the values at the ranks of minima or maxima, NULL where there was no value."""
         ranks, seen = state.arrays
         if state.values is None:  # no value was loaded
             return [pa.nulls(len(seen), kind) for kind in types]
         return [state.values.take(pa.array(np.where(seen, ranks, 0), mask=~seen))]
 
     def condense(self, columns: list[pa.Array], starts: Ints) -> list[pa.Array]:
+        """Merge runs of rows to their minimum or maximum, with the answer beside it."""
         # The extreme is the value at one of the positions, and the answer stands beside it.
         state, ordered = self._ranks(columns[0])
         ranks, seen = self.runs(state, starts).arrays
@@ -47,13 +50,13 @@ class _Extreme(Elementwise):
         return [flat(column).take(index) for column in columns]
 
     def _ranks(self, order: pa.Array) -> tuple[State, Ints]:
-        """Rank the values of a column: the rank of each position, and the positions by rank."""
+        """Rank minima or maxima: the rank of each position, and the positions by rank."""
         order = flat(order)
         seen = np.asarray(order.is_valid().to_numpy(zero_copy_only=False), dtype=bool)
         ranks = np.full(len(order), self.identity, dtype=np.int64)
         index = np.flatnonzero(seen)
         # Equal values have different ranks, so that each leads to the answer that stands beside it.
-        ordered = index[np.argsort(_sortable(order.take(pa.array(index))), kind="stable")]
+        ordered = index[np.argsort(_sortable_column(order.take(pa.array(index))), kind="stable")]
         ranks[ordered] = np.arange(len(ordered))
         return State((ranks, seen)), ordered
 
@@ -78,9 +81,11 @@ class Min(Aggregate):
 
     @property
     def partials(self) -> tuple[Partial, ...]:
+        """The minimum (or maximum) over each part of the rows."""
         return (Partial((self.call.sql,), self.monoid),)
 
     def finalize(self, states: tuple[State, ...]) -> pa.Array:
+        """The values at the merged ranks, NULL where there was no value."""
         (ranks, seen), values = states[0].arrays, states[0].values
         index = pa.array(np.where(seen, ranks, 0), mask=~seen)
         if values is None:  # no value was loaded
@@ -113,6 +118,7 @@ class MinBy(Min):
 
     @property
     def partials(self) -> tuple[Partial, ...]:
+        """The extreme of the second argument, and the first argument where it is."""
         by = f"{self.order}({self.call.arguments[1]})"
         return (Partial((by, self.call.sql), self.monoid),)
 
@@ -125,8 +131,8 @@ class MaxBy(MinBy):
     monoid: ClassVar[Elementwise] = MAXIMUM
 
 
-def _sortable(column: pa.Array) -> Array:
-    """Convert a column to what numpy sorts as Spark does; both put NaN last."""
+def _sortable_column(column: pa.Array) -> Array:
+    """Convert a column of min or max values to what numpy sorts as Spark does, NaN last."""
     kind = column.type
     if pa.types.is_date(kind):
         column = column.cast(pa.int32())

@@ -29,6 +29,7 @@ class _Bitmaps(Elementwise):
     """States of bitmaps: a row of bytes for each position."""
 
     def load(self, columns: list[pa.Array]) -> State:
+        """Read bitmaps as Spark writes them, one row of bytes each."""
         column = flat(columns[0])
         seen = np.asarray(column.is_valid().to_numpy(zero_copy_only=False), dtype=bool)
         identity = bytes([self.identity]) * _BYTES
@@ -36,11 +37,13 @@ class _Bitmaps(Elementwise):
         return State((np.frombuffer(joined, dtype=np.uint8).reshape(-1, _BYTES).copy(), seen))
 
     def store(self, state: State, types: list[pa.DataType]) -> list[pa.Array]:
+        """Write merged bitmaps as Spark's bytes, NULL where there was none."""
         bitmaps, seen = state.arrays
         written = [b.tobytes() if s else None for b, s in zip(bitmaps, seen, strict=True)]
         return [pa.array(written, types[0])]
 
     def empty(self, count: int) -> State:
+        """Make aggregate states without a bitmap: the identity of the merge."""
         bitmaps = np.full((count, _BYTES), self.identity, dtype=np.uint8)
         return State((bitmaps, np.zeros(count, dtype=bool)))
 
@@ -53,9 +56,11 @@ class BitmapOr(Aggregate):
 
     @property
     def partials(self) -> tuple[Partial, ...]:
+        """The bitmap over each part of the rows."""
         return (Partial((self.call.sql,), self.monoid),)
 
     def finalize(self, states: tuple[State, ...]) -> pa.Array:
+        """The merged bitmaps as binary answers."""
         # The identity if there are no rows, as in Spark.
         return pa.array([b.tobytes() for b in states[0].arrays[0]], self.call.result)
 
@@ -76,6 +81,7 @@ class BitmapOfPositions(BitmapOr):
 
     @property
     def partials(self) -> tuple[Partial, ...]:
+        """The bitmap over each part of the rows; a position that may not fit is refused."""
         if not self.call.arguments[0].lower().startswith("bitmap_bit_position("):
             raise QueryError(
                 f"{self.call.sql} cannot be shared",
@@ -94,6 +100,7 @@ class _Counters(Elementwise):
     seed: int
 
     def load(self, columns: list[pa.Array]) -> State:
+        """Read the counters of count-min sketches from Spark's bytes."""
         column = flat(columns[0])
         counters = self.empty(len(column)).arrays[0]
         start = _HEAD.size + 8 * self.depth  # the seeds of the hash functions come in between
@@ -104,6 +111,7 @@ class _Counters(Elementwise):
         return State((counters, np.ones(len(column), dtype=bool)))
 
     def store(self, state: State, types: list[pa.DataType]) -> list[pa.Array]:
+        """Write count-min sketches in Spark's bytes: head, hash seeds, counters."""
         hashes = struct.pack(f">{self.depth}q", *_java_integers(self.seed, self.depth))
         written = [
             _HEAD.pack(1, int(row[0]), self.depth, self.width)
@@ -114,6 +122,7 @@ class _Counters(Elementwise):
         return [pa.array(written, types[0])]
 
     def empty(self, count: int) -> State:
+        """Make count-min sketches of no values: all counters zero."""
         counters = np.zeros((count, 1 + self.depth * self.width), dtype=np.int64)
         return State((counters, np.zeros(count, dtype=bool)))
 
@@ -131,19 +140,23 @@ class CountMin(Aggregate):
 
     @property
     def partials(self) -> tuple[Partial, ...]:
+        """The count-min sketch over each part of the rows."""
         return (Partial((self.call.sql,), self._monoid),)
 
     def finalize(self, states: tuple[State, ...]) -> pa.Array:
+        """The merged count-min sketches in Spark's bytes."""
         return self._monoid.store(states[0], [self.call.result])[0]
 
     @property
     def _monoid(self) -> _Counters:
-        error, confidence, seed = (self._number(text) for text in self.call.arguments[1:])
+        """How to merge count-min sketches of the depth and width that the arguments ask for."""
+        error, confidence, seed = (self._literal_number(text) for text in self.call.arguments[1:])
         depth = math.ceil(-math.log1p(-confidence) / math.log(2))
         width = math.ceil(2 / error)
         return _Counters(np.add, 0, depth=depth, width=width, seed=int(seed))
 
-    def _number(self, text: str) -> float:
+    def _literal_number(self, text: str) -> float:
+        """Read a numeric argument of count_min_sketch, which must be a literal."""
         literal = re.fullmatch(r"(?:CAST\()?(-?[\d.]+(?:[eE]-?\d+)?)D?(?: AS \w+\))?", text)
         if literal is None:
             raise QueryError(
@@ -155,7 +168,7 @@ class CountMin(Aggregate):
 
 
 def _java_integers(seed: int, count: int) -> list[int]:
-    """The integers below 2^31 - 1 that java.util.Random draws from a seed.
+    """The integers below 2^31 - 1 that java.util.Random draws from a count-min sketch's seed.
 
     Spark takes them as the seeds of the sketch's hash functions.
     """

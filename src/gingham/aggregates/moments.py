@@ -25,22 +25,26 @@ class _Moments(Monoid):
     """States of one variable: count, mean, sum of squared deviations from the mean."""
 
     def load(self, columns: list[pa.Array]) -> State:
+        """Read count, mean and variance of each partial."""
         count, mean, variance = (to_numpy(c, 0)[0].astype(np.float64) for c in columns)
         return State((count, mean, variance * count))
 
     def store(self, state: State, types: list[pa.DataType]) -> list[pa.Array]:
+        """Write count, mean and variance as columns."""
         count, mean, squares = state.arrays
         with np.errstate(all="ignore"):
             variance = squares / count
-        return _stored((count, mean, variance), types)
+        return _store_moments((count, mean, variance), types)
 
     def empty(self, count: int) -> State:
+        """Make the moments of no values: zeros."""
         return State(tuple(np.zeros(count) for _ in range(3)))
 
     def merge(self, left: State, right: State) -> State:
+        """Merge counts, means and squared deviations of two states, as Spark does."""
         n, mean, squares = left.arrays
         m, other_mean, other_squares = right.arrays
-        share, weight = _weights(n, m)
+        share, weight = _merge_weights(n, m)
         with np.errstate(all="ignore"):  # Infinities minus infinities are NaN, as in Spark.
             delta = np.where((n > 0) & (m > 0), other_mean - mean, 0.0)
             return State(
@@ -61,18 +65,22 @@ class _Comoments(Monoid):
     """
 
     def load(self, columns: list[pa.Array]) -> State:
+        """Read the counts, means and squared deviations of two variables."""
         return State(tuple(to_numpy(c, 0)[0].astype(np.float64) for c in columns))
 
     def store(self, state: State, types: list[pa.DataType]) -> list[pa.Array]:
-        return _stored(state.arrays, types)
+        """Write the counts, means and squared deviations of two variables as columns."""
+        return _store_moments(state.arrays, types)
 
     def empty(self, count: int) -> State:
+        """Make the comoments of no pairs: zeros."""
         return State(tuple(np.zeros(count) for _ in range(6)))
 
     def merge(self, left: State, right: State) -> State:
+        """Merge counts, means and squared deviations of two variables, as Spark does."""
         n, x, y, xx, yy, xy = left.arrays
         m, u, v, uu, vv, uv = right.arrays
-        share, weight = _weights(n, m)
+        share, weight = _merge_weights(n, m)
         both = (n > 0) & (m > 0)
         with np.errstate(all="ignore"):
             dx, dy = np.where(both, u - x, 0.0), np.where(both, v - y, 0.0)
@@ -115,10 +123,12 @@ class Moment(Aggregate):
 
     @property
     def partials(self) -> tuple[Partial, ...]:
-        x = _double(self.call.arguments[0], self.call.types[0])
+        """Count, mean and variance over each part of the rows; equal for all these functions."""
+        x = _double_sql(self.call.arguments[0], self.call.types[0])
         return (Partial((f"count({x})", f"avg({x})", f"var_pop({x})"), MOMENTS),)
 
     def finalize(self, states: tuple[State, ...]) -> pa.Array:
+        """Variances or standard deviations from merged moments, NULL with too few values."""
         count, _, squares = states[0].arrays
         with np.errstate(all="ignore"):
             values = self.FUNCTIONS[self.call.function](count, squares)
@@ -139,7 +149,10 @@ class Comoment(Aggregate):
 
     @property
     def partials(self) -> tuple[Partial, ...]:
-        a, b = (_double(*pair) for pair in zip(self.call.arguments, self.call.types, strict=True))
+        """Count, means and squared deviations of pairs, equal for covariances and correlation."""
+        a, b = (
+            _double_sql(*pair) for pair in zip(self.call.arguments, self.call.types, strict=True)
+        )
         # Spark's regressions count pairs without NULL only, as covariances do.
         columns = (
             f"regr_count({a}, {b})",
@@ -152,6 +165,7 @@ class Comoment(Aggregate):
         return (Partial(columns, COMOMENTS),)
 
     def finalize(self, states: tuple[State, ...]) -> pa.Array:
+        """Covariances or correlations from merged comoments, NULL where undefined."""
         count, _, _, squares_a, squares_b, products = states[0].arrays
         with np.errstate(all="ignore"):
             values = self.FUNCTIONS[self.call.function](count, squares_a, squares_b, products)
@@ -163,8 +177,8 @@ class Comoment(Aggregate):
         return pa.array(values, type=pa.float64(), mask=undefined)
 
 
-def _stored(arrays: tuple[Array, ...], types: list[pa.DataType]) -> list[pa.Array]:
-    """Write a state as columns; where the count is zero, all others are NULL."""
+def _store_moments(arrays: tuple[Array, ...], types: list[pa.DataType]) -> list[pa.Array]:
+    """Write moments as columns of a partial; where the count is zero, all others are NULL."""
     count, *rest = arrays
     return [
         pa.array(count).cast(types[0]),
@@ -172,12 +186,13 @@ def _stored(arrays: tuple[Array, ...], types: list[pa.DataType]) -> list[pa.Arra
     ]
 
 
-def _double(argument: str, kind: str) -> str:
+def _double_sql(argument: str, kind: str) -> str:
+    """SQL of an argument of a variance or covariance as a double."""
     # Spark computes all of these in doubles; the mean of decimals would be a decimal.
     return argument if kind == "double" else f"CAST({argument} AS DOUBLE)"
 
 
-def _weights(n: Array, m: Array) -> tuple[Array, Array]:
-    """The right side's share of n + m values, and the weight of a squared distance of means."""
+def _merge_weights(n: Array, m: Array) -> tuple[Array, Array]:
+    """The right side's share of n + m values, and the weight of two means' squared distance."""
     total = np.where(n + m > 0, n + m, 1.0)
     return m / total, n * m / total

@@ -28,7 +28,7 @@ _DIRECT = 8
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """Partial aggregates by position.
+    """The merged partial aggregates of many groups or windows, by position.
 
     Where `arrays` holds codes rather than values, the codes point into `values`.
     """
@@ -40,7 +40,7 @@ class State:
         return len(self.arrays[0])
 
     def take(self, index: Array | slice) -> State:
-        """Select some positions."""
+        """Select the partial aggregates at some positions of a state."""
         return State(tuple(array[index] for array in self.arrays), self.values)
 
 
@@ -57,27 +57,27 @@ class Monoid(ABC):
 
     @abstractmethod
     def load(self, columns: list[pa.Array]) -> State:
-        """Read the columns of a partial, as Spark computed them."""
+        """Read the columns of a partial, as Spark computed them, to an aggregate state."""
 
     @abstractmethod
     def empty(self, count: int) -> State:
-        """Make the state of no rows, at each of `count` positions."""
+        """Make the aggregate state of no rows, at each of `count` positions."""
 
     @abstractmethod
     def merge(self, left: State, right: State) -> State:
-        """Merge two states position by position; merging is associative and commutative."""
+        """Merge two aggregate states by position; merging is associative and commutative."""
 
     @abstractmethod
     def store(self, state: State, types: list[pa.DataType]) -> list[pa.Array]:
-        """Write a state as columns of these types, such that `load` reads the same state."""
+        """Write an aggregate state as columns of these types, such that `load` reads it again."""
 
     def condense(self, columns: list[pa.Array], starts: Ints) -> list[pa.Array]:
-        """Merge runs of consecutive rows of columns; each run ends where the next one starts."""
+        """Merge runs of consecutive rows of a partial's columns; `starts` has their first rows."""
         merged = self.runs(self.load(columns), starts)
         return self.store(merged, [column.type for column in columns])
 
     def ranges(self, state: State, low: Ints, high: Ints) -> State:
-        """Merge ranges of positions, low[i] <= position < high[i]; no range may be empty.
+        """Merge partial aggregates over ranges low[i] <= position < high[i], none of them empty.
 
         Blocks of 1, 2, 4, ... positions are merged once and every range is covered by disjoint
         blocks, so that n positions and m ranges cost n + m log n merges.
@@ -98,11 +98,11 @@ class Monoid(ABC):
         return merged
 
     def runs(self, state: State, starts: Ints) -> State:
-        """Merge runs of consecutive positions; each run ends where the next one starts."""
+        """Merge runs of consecutive partial aggregates; each run ends where the next one starts."""
         return self.ranges(state, starts, np.append(starts[1:], len(state)).astype(np.int64))
 
     def _merge_at(self, state: State, index: Ints, other: State) -> State:
-        """Merge another state into some positions, in place."""
+        """Merge another aggregate state into some positions, in place."""
         if len(index) == 0:
             return state
         merged = self.merge(state.take(index), other)
@@ -113,7 +113,7 @@ class Monoid(ABC):
 
 @dataclass(frozen=True, slots=True)
 class Elementwise(Monoid):
-    """Merging by a numpy ufunc, such as np.add with the identity 0.
+    """Merging partial aggregates by a numpy ufunc, such as np.add with the identity 0.
 
     A state has the values and whether any value was seen; a partial is NULL where none was.
     """
@@ -123,6 +123,7 @@ class Elementwise(Monoid):
 
     @property
     def capability(self) -> Capability:
+        """Linear for sums of integers, idempotent for extremes, ANDs and ORs, else general."""
         # Sums of doubles are not linear: subtracting a large sum leaves its rounding errors, which
         # may exceed a small difference, and infinity minus infinity is NaN.
         if self.ufunc is np.add and isinstance(self.identity, int):
@@ -130,22 +131,27 @@ class Elementwise(Monoid):
         return "idempotent" if self.ufunc in _IDEMPOTENT else "general"
 
     def load(self, columns: list[pa.Array]) -> State:
+        """Read the values of a partial, the identity in place of NULL."""
         values, seen = to_numpy(columns[0], self.identity)
         return State((values, seen))
 
     def empty(self, count: int) -> State:
+        """Make aggregate states of no rows: the identity."""
         return State((np.full(count, self.identity), np.zeros(count, dtype=bool)))
 
     def store(self, state: State, types: list[pa.DataType]) -> list[pa.Array]:
+        """Write the values of a partial, NULL where no value was seen."""
         values, seen = state.arrays
         return [from_numpy(values, seen, types[0])]
 
     def merge(self, left: State, right: State) -> State:
+        """Merge two aggregate states by the ufunc."""
         with np.errstate(all="ignore"):
             values = self.ufunc(left.arrays[0], right.arrays[0])
         return State((values, left.arrays[1] | right.arrays[1]), left.values)
 
     def ranges(self, state: State, low: Ints, high: Ints) -> State:
+        """Merge partial aggregates over ranges of positions, by `reduceat` if ranges are short."""
         if int((high - low).sum()) > _DIRECT * (len(state) + len(low)):
             # The zero-argument super() does not work in a class that slots=True rebuilds.
             return Monoid.ranges(self, state, low, high)
@@ -165,6 +171,7 @@ class Elementwise(Monoid):
         return State((merged, merged_seen), state.values)
 
     def runs(self, state: State, starts: Ints) -> State:
+        """Merge runs of consecutive partial aggregates by the ufunc."""
         values, seen = state.arrays
         with np.errstate(all="ignore"):
             merged = self.ufunc.reduceat(values, starts)
@@ -172,7 +179,7 @@ class Elementwise(Monoid):
 
 
 def to_numpy(column: pa.Array, identity: Any) -> tuple[Array, Bools]:
-    """Convert a column to its values, the identity in place of NULL, and where it is not NULL."""
+    """Convert a partial's column to its values, the identity for NULL, and where it is not NULL."""
     column = flat(column)
     seen = np.asarray(column.is_valid().to_numpy(zero_copy_only=False), dtype=bool)
     if pa.types.is_decimal(column.type):
@@ -184,7 +191,7 @@ def to_numpy(column: pa.Array, identity: Any) -> tuple[Array, Bools]:
 
 
 def from_numpy(values: Array, seen: Bools, kind: pa.DataType) -> pa.Array:
-    """Convert values, and where they are not NULL, to a column: the inverse of `to_numpy`."""
+    """Convert aggregate values, and where they are not NULL, to a column: undoes `to_numpy`."""
     if pa.types.is_decimal(kind):
         scaled = [shifted(int(v), -kind.scale) for v in values]
         return pa.array(scaled, type=kind, mask=~seen)
@@ -192,7 +199,7 @@ def from_numpy(values: Array, seen: Bools, kind: pa.DataType) -> pa.Array:
 
 
 def flat(column: pa.Array | pa.ChunkedArray) -> pa.Array:
-    """Combine the chunks of a column into one array."""
+    """Combine the chunks of an Arrow column of partials into one array."""
     return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
 
 

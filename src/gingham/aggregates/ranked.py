@@ -27,20 +27,25 @@ class _FirstFew(Monoid):
     descending: bool
 
     def load(self, columns: list[pa.Array]) -> State:
-        return State((_objects([listed or [] for listed in flat(columns[0]).to_pylist()]),))
+        """Read the lists of the first few rows of an order, none for NULL."""
+        return State((_array_of_lists([listed or [] for listed in flat(columns[0]).to_pylist()]),))
 
     def store(self, state: State, types: list[pa.DataType]) -> list[pa.Array]:
+        """Write the lists of the first few rows of an order."""
         return [pa.array(list(state.arrays[0]), types[0])]
 
     def empty(self, count: int) -> State:
-        return State((_objects([[] for _ in range(count)]),))
+        """Make aggregate states of no rows: empty lists."""
+        return State((_array_of_lists([[] for _ in range(count)]),))
 
     def merge(self, left: State, right: State) -> State:
+        """Merge two lists at each position to the first few rows of both."""
         pairs = zip(left.arrays[0], right.arrays[0], strict=True)
-        return State((_objects([self._first([*a, *b]) for a, b in pairs]),))
+        return State((_array_of_lists([self._first([*a, *b]) for a, b in pairs]),))
 
     def _first(self, pairs: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        ordered = sorted(pairs, key=lambda pair: _sortable(pair["by"]), reverse=self.descending)
+        """Sort rows by their order, and keep the first few."""
+        ordered = sorted(pairs, key=lambda pair: _sort_key(pair["by"]), reverse=self.descending)
         return ordered[: self.limit]
 
 
@@ -58,6 +63,7 @@ class FirstBy(Aggregate):
 
     @property
     def partials(self) -> tuple[Partial, ...]:
+        """The first few pairs of order and value over each part of the rows."""
         value, by, limit = self.call.arguments
         if not limit.isdigit():
             raise QueryError(
@@ -69,6 +75,7 @@ class FirstBy(Aggregate):
         return (Partial((pairs,), _FirstFew(int(limit), self.descending)),)
 
     def finalize(self, states: tuple[State, ...]) -> pa.Array:
+        """The values of the first few rows as lists, NULL where there was no row."""
         lists = [[pair["value"] for pair in first] or None for first in states[0].arrays[0]]
         return pa.array(lists, self.call.result)
 
@@ -80,13 +87,15 @@ class LastBy(FirstBy):
     descending: ClassVar[bool] = True
 
 
-def _objects(values: list[Any]) -> Array:
+def _array_of_lists(values: list[Any]) -> Array:
+    """Make a numpy array of lists, one list of the first few rows at each position."""
     array = np.empty(len(values), dtype=object)
     array[:] = values
     return array
 
 
-def _sortable(value: Any) -> Any:
+def _sort_key(value: Any) -> Any:
+    """What to sort an order column of min_by or max_by by: NaN after all numbers, as in Spark."""
     # NaN comes after all numbers.
     if isinstance(value, float):
         return (1, 0.0) if math.isnan(value) else (0, value)

@@ -78,7 +78,7 @@ _REFUSED: dict[str, tuple[str, str]] = {
 
 
 def supported() -> tuple[str, ...]:
-    """The names of all functions that can be shared, sorted."""
+    """The names of all aggregate functions that can be shared, sorted."""
     return tuple(sorted(_FAMILIES))
 
 
@@ -102,7 +102,7 @@ def refusal(function: str) -> QueryError | None:
 
 
 def bind(call: Call) -> Aggregate:
-    """Find the aggregate that computes a call; raise if there is none."""
+    """Find the aggregate class that computes a function call; raise if there is none."""
     refused = refusal(call.function)
     if refused:
         raise refused

@@ -24,11 +24,13 @@ class _AddBigints(Elementwise):
     """States of sums of bigints: Spark sums the upper and lower 32 bits, which cannot overflow."""
 
     def load(self, columns: list[pa.Array]) -> State:
+        """Put sums of upper and lower 32 bits together to integers of any size."""
         high, seen = to_numpy(columns[0], 0)
         low, _ = to_numpy(columns[1], 0)
         return State((high.astype(object) * (1 << 32) + low, seen))
 
     def store(self, state: State, types: list[pa.DataType]) -> list[pa.Array]:
+        """Split integer sums of any size into upper and lower 32 bits."""
         values, seen = state.arrays
         halves = (values >> 32, values & 0xFFFFFFFF)
         return [from_numpy(h.astype(np.int64), seen, t) for h, t in zip(halves, types, strict=True)]
@@ -49,15 +51,18 @@ class _AddLongDecimals(Elementwise):
 
     @property
     def capability(self) -> Capability:
+        """General: nothing can be subtracted from a sum that overflows."""
         return "general"
 
     def load(self, columns: list[pa.Array]) -> State:
+        """Read decimal sums; one that is NULL though there were values overflows."""
         values, fits = to_numpy(columns[0], 0)
         seen, _ = to_numpy(columns[1], identity=False)
         values[seen & ~fits] = _BEYOND
         return State((values, seen))
 
     def store(self, state: State, types: list[pa.DataType]) -> list[pa.Array]:
+        """Write decimal sums, NULL with a flag where they overflow."""
         values, seen = state.arrays
         fits = np.array([abs(v) < _LARGEST for v in values], dtype=bool)
         shown = np.where(fits, values, 0)
@@ -82,9 +87,11 @@ class Sum(Aggregate):
 
     @property
     def partials(self) -> tuple[Partial, ...]:
+        """The sum over each part of the rows."""
         return (summed(self),)
 
     def finalize(self, states: tuple[State, ...]) -> pa.Array:
+        """The merged sums in the type of the answer, NULL where there was no value."""
         values, seen = states[0].arrays
         if pa.types.is_decimal(self.call.result):
             return decimals(self, values, seen)
@@ -99,17 +106,19 @@ class Avg(Aggregate):
 
     @property
     def partials(self) -> tuple[Partial, ...]:
+        """The sum and the count over each part of the rows."""
         return summed(self), counted(self.call.arguments[0])
 
     def finalize(self, states: tuple[State, ...]) -> pa.Array:
+        """Divide merged sums by counts, decimals rounded as in Spark; NULL without values."""
         totals, seen = states[0].arrays
         counts = states[1].arrays[0]
         if pa.types.is_decimal(self.call.result):
-            scale = _scale(self.call.types[0])
+            scale = _decimal_scale(self.call.types[0])
             shift = 10 ** (self.call.result.scale - scale)
             quotients = np.array(
                 [
-                    _half_up(int(t) * shift, int(n)) if n else 0
+                    _divide_half_up(int(t) * shift, int(n)) if n else 0
                     for t, n in zip(totals, counts, strict=True)
                 ],
                 dtype=object,
@@ -121,7 +130,7 @@ class Avg(Aggregate):
 
 
 def summed(aggregate: Aggregate) -> Partial:
-    """The partial of a sum, which depends on the type of the argument."""
+    """The partial of sum(x), which depends on the type of x; avg(x) shares it."""
     argument, kind = aggregate.call.arguments[0], aggregate.call.types[0]
     if kind in _FLOATS:
         return Partial((f"sum({argument})",), ADD_DOUBLES)
@@ -132,7 +141,7 @@ def summed(aggregate: Aggregate) -> Partial:
             (f"sum(shiftright({argument}, 32))", f"sum({argument} & 4294967295L)"), ADD_BIGINTS
         )
     if kind.startswith("decimal"):
-        if _precision(kind) <= _LONG_DECIMAL:
+        if _decimal_precision(kind) <= _LONG_DECIMAL:
             return Partial((f"sum({argument})",), ADD_DECIMALS)
         # In ANSI mode a sum that overflows would bring down all queries, not only its own.
         return Partial(
@@ -146,7 +155,7 @@ def summed(aggregate: Aggregate) -> Partial:
 
 
 def decimals(aggregate: Aggregate, values: Array, seen: Bools) -> pa.Array:
-    """Convert unscaled integers to decimals of the type that Spark gives to the aggregate.
+    """Convert integer sums to decimals of the type that Spark gives to the aggregate.
 
     What does not fit is NULL; in ANSI mode it is an error, as in Spark.
     """
@@ -163,7 +172,7 @@ def decimals(aggregate: Aggregate, values: Array, seen: Bools) -> pa.Array:
 
 
 def overflow(aggregate: Aggregate) -> AnswerError:
-    """The error of an overflow in ANSI mode, where Spark would raise for the query alone."""
+    """The error of a sum that overflows in ANSI mode, where Spark would raise for it alone."""
     return AnswerError(
         f"{aggregate.call.sql} overflows",
         f"the result does not fit into {aggregate.call.result}, and Spark is in ANSI mode",
@@ -172,6 +181,7 @@ def overflow(aggregate: Aggregate) -> AnswerError:
 
 
 def _within_bigint(aggregate: Aggregate, values: Array) -> Array:
+    """Fit integer sums of any size into bigints: wrapped as in Java, or an error in ANSI mode."""
     fits = np.array([-(1 << 63) <= v < (1 << 63) for v in values], dtype=bool)
     if aggregate.call.ansi and not fits.all():
         raise overflow(aggregate)
@@ -180,16 +190,18 @@ def _within_bigint(aggregate: Aggregate, values: Array) -> Array:
     return np.array(wrapped, dtype=np.int64)
 
 
-def _precision(kind: str) -> int:
+def _decimal_precision(kind: str) -> int:
+    """The number of digits of a decimal type that is summed."""
     return int(kind.removeprefix("decimal(").split(",")[0])
 
 
-def _scale(kind: str) -> int:
+def _decimal_scale(kind: str) -> int:
+    """The digits after the point of a decimal type that is summed."""
     return int(kind.removesuffix(")").split(",")[1])
 
 
-def _half_up(numerator: int, denominator: int) -> int:
-    """Divide integers, rounding half away from zero as Spark does for decimals."""
+def _divide_half_up(numerator: int, denominator: int) -> int:
+    """Divide a decimal sum by a count, rounding half away from zero as Spark does."""
     quotient, rest = divmod(abs(numerator), denominator)
     quotient += 2 * rest >= denominator
     return quotient if numerator >= 0 else -quotient

@@ -50,7 +50,7 @@ WORKLOADS = {1: _NAMES[:12], 2: _NAMES, 3: [*_NAMES[5:12], "Q28"]}
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A relation in columns, rows with equal keys as one row with a count.
+    """A random relation in columns, rows with equal join keys as one row with a count.
 
     `fragments` has the fragment of each row, `sums` the sums of measures, where queries need them.
     """
@@ -61,13 +61,13 @@ class Table:
     sums: Mapping[str, Ints] | None = None
 
     def histogram(self, attribute: str) -> Histogram:
-        """Count rows in buckets of one attribute."""
+        """Count rows of the random relation in buckets of one join attribute."""
         return Histogram.of(self.keys[attribute], self.counts, fragments=self.fragments)
 
 
 @dataclass(frozen=True, slots=True)
 class Regions:
-    """How rows spread over regions; the defaults are those of the paper.
+    """How rows of random relations spread over dense regions; the defaults are those of the paper.
 
     A region has a `volume` of cells drawn from a range. Rows spread over regions by Zipf's law with
     the exponent `inter`, and over the cells of a region with an exponent from the range `intra`.
@@ -81,7 +81,7 @@ class Regions:
     intra: tuple[float, float] = (0.0, 0.5)
 
     def tables(self, seed: int = 0) -> dict[str, Table]:
-        """Make all relations of the schema.
+        """Make random relations for all tables of the TPC-H join schema.
 
         The n-th regions of all relations have the same centre in an attribute that they share:
         keys that are frequent in one relation are frequent where it is joined.
@@ -100,7 +100,7 @@ class Regions:
         }
 
     def table(self, centres: Mapping[str, Ints], random: np.random.Generator) -> Table:
-        """Make one relation: Zipf's law says how many rows each region and cell has."""
+        """Make one random relation: Zipf's law says how many rows each region and cell has."""
         cells, counts = list[Ints](), list[Ints]()
         middles = np.stack(list(centres.values()), axis=1)
         shares = random.multinomial(self.rows, self._zipf(self.regions, self.inter))
@@ -116,7 +116,7 @@ class Regions:
         return Table(columns, total[total > 0])
 
     def _cells(self, middle: Ints, volume: float) -> Ints:
-        """List the cells of a cube of about this volume around a cell, within the domain."""
+        """List the cells of a region: a cube of about this volume around a cell, in the domain."""
         side = min(round(volume ** (1 / len(middle))), self.domain)
         corner = np.clip(middle - side // 2, 0, self.domain - side)
         offsets = np.unravel_index(np.arange(side ** len(middle)), (side,) * len(middle))
@@ -124,11 +124,11 @@ class Regions:
 
     @staticmethod
     def _zipf(size: int, skew: float) -> Floats:
-        """Probabilities by Zipf's law."""
+        """The probabilities of regions, or of cells in a region, by Zipf's law."""
         weights = np.arange(1, size + 1) ** -skew
         return weights / weights.sum()
 
 
 def workload(number: int) -> dict[str, list[Join]]:
-    """The join queries of workload 1, 2 or 3 of the paper, each as its equi-joins by name."""
+    """The TPC-H join queries of workload 1, 2 or 3 of the paper, each as its equi-joins by name."""
     return {name: [JOINS[join] for join in QUERIES[name]] for name in WORKLOADS[number]}

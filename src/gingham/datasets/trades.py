@@ -35,7 +35,7 @@ def trades(
     rate: float = 328.0,
     symbols: int = 6000,
 ) -> DataFrame:
-    """Make trades (ts, symbol, price, vol), `rate` of them a second from `start` (UTC) on."""
+    """Make the trades data set (ts, symbol, price, vol): `rate` a second from `start` (UTC) on."""
     return trades_of(spark.range(rows), seed, start=start, rate=rate, symbols=symbols)
 
 
@@ -69,14 +69,14 @@ def trades_of(
 
 
 def close(spark: SparkSession, seed: int = 0, symbols: int = 6000) -> DataFrame:
-    """Make a table of yesterday's closing price (symbol, cp) of every symbol."""
+    """Make the table of yesterday's closing price (symbol, cp) beside the trades data set."""
     return _ranks(spark, symbols).select(
         _symbol(sf.col("rank")).alias("symbol"), _closing_price(seed).alias("cp")
     )
 
 
 def listing(spark: SparkSession, seed: int = 0, symbols: int = 6000) -> DataFrame:
-    """Make a table of the indexes that list a symbol (symbol, r3000, r2000, r1000).
+    """Make the table of stock indexes that list a symbol (symbol, r3000, r2000, r1000).
 
     The largest sixth of all symbols is R1000, the next third R2000, both together
     R3000. Large companies trade much, with exceptions.
@@ -99,7 +99,7 @@ def listing(spark: SparkSession, seed: int = 0, symbols: int = 6000) -> DataFram
 
 @dataclass(frozen=True, slots=True)
 class TradeQuery:
-    """One query of a workload: a window in seconds, and up to two conditions in SQL.
+    """One query over the trades data set: a window in seconds, and up to two conditions in SQL.
 
     `member` is about the listing of a symbol, `value` compares a quantity with a constant.
     """
@@ -112,17 +112,17 @@ class TradeQuery:
 
     @property
     def window(self) -> tuple[int, int]:
-        """Range and slide, in seconds."""
+        """Range and slide of the trades query's window, in seconds."""
         return self.range_s, self.slide_s
 
     @property
     def predicate(self) -> str | None:
-        """Both conditions in one, or None where every row counts."""
+        """Both conditions of the trades query in one, or None where every row counts."""
         return " AND ".join(filter(None, (self.member, self.value))) or None
 
     @property
     def sql(self) -> str:
-        """The query in the SQL that Gingham reads."""
+        """The trades query in the SQL that Gingham reads."""
         where = f" WHERE {self.predicate}" if self.predicate else ""
         return (
             "SELECT sum(price * vol) AS value FROM trades "
@@ -132,12 +132,12 @@ class TradeQuery:
 
 
 def queries(kind: str, n: int, seed: int = 0) -> list[tuple[str, str]]:
-    """Make a workload of n queries: their names and SQL. See `trade_queries`."""
+    """Make a workload of n queries over trades: their names and SQL. See `trade_queries`."""
     return [(query.name, query.sql) for query in trade_queries(kind, n, seed)]
 
 
 def trade_queries(kind: str, n: int, seed: int = 0) -> tuple[TradeQuery, ...]:
-    """Make a workload of n queries; its kind says what differs between them.
+    """Make a workload of n queries over trades; its kind says what differs between them.
 
     - A: the window, and there is no predicate;
     - B: the predicate, over ten minutes tumbling;
@@ -155,7 +155,7 @@ def trade_queries(kind: str, n: int, seed: int = 0) -> tuple[TradeQuery, ...]:
             f"sqrt(n) windows; take a square such as {side * side}"
         )
 
-    windows, predicates = _windows(seed), _predicates(seed)
+    windows, predicates = _draw_windows(seed), _draw_predicates(seed)
     if kind == "A":
         parts = [(next(windows), (None, None)) for _ in range(n)]
     elif kind == "B":
@@ -177,8 +177,8 @@ def trade_queries(kind: str, n: int, seed: int = 0) -> tuple[TradeQuery, ...]:
     )
 
 
-def _windows(seed: int) -> Iterator[tuple[int, int]]:
-    """Draw different windows without end: 600 to 900 seconds that slide by 300 to 600."""
+def _draw_windows(seed: int) -> Iterator[tuple[int, int]]:
+    """Draw different windows for trades queries: 600 to 900 seconds that slide by 300 to 600."""
     rng = random.Random(f"windows {seed}")
     seen: set[tuple[int, int]] = set()
     while True:
@@ -188,8 +188,8 @@ def _windows(seed: int) -> Iterator[tuple[int, int]]:
             yield window
 
 
-def _predicates(seed: int) -> Iterator[tuple[str, str]]:
-    """Draw different pairs of an index membership and a comparison without end."""
+def _draw_predicates(seed: int) -> Iterator[tuple[str, str]]:
+    """Draw different trades predicates without end: an index membership and a comparison."""
     rng = random.Random(f"predicates {seed}")
     seen: set[tuple[str, str]] = set()
     while True:
@@ -199,15 +199,15 @@ def _predicates(seed: int) -> Iterator[tuple[str, str]]:
         # Only the constant is drawn again: volumes repeat so often that drawing
         # everything again would leave few comparisons of volumes.
         while True:
-            value = f"{quantity} {comparison} {_constant(rng, quantity)}"
+            value = f"{quantity} {comparison} {_draw_quantity(rng, quantity)}"
             if (member, value) not in seen:
                 break
         seen.add((member, value))
         yield member, value
 
 
-def _constant(rng: random.Random, quantity: str) -> int | float:
-    """Draw the quantity of a random trade, which spreads selectivities over all quantiles."""
+def _draw_quantity(rng: random.Random, quantity: str) -> int | float:
+    """Draw the quantity of a random trade to compare with, so that selectivities spread."""
     change = abs(rng.uniform(-DRIFT, DRIFT) + (rng.random() + rng.random() - 1) * WOBBLE)
     if quantity == CHANGE:
         return max(round(change, 4), 0.0001)
@@ -249,7 +249,7 @@ SMALLEST, VOLUMES, STEPS = 10, 160_000.0, 1800
 
 
 def _volume(u: Column, v: Column) -> Column:
-    """The volume of a trade, from two uniform numbers."""
+    """The volume of a random trade as a Spark column, from two uniform numbers."""
     step = sf.floor((1 - sf.pow(1 - v, sf.lit(1 / 3))) * STEPS)
     rare = sf.floor(SMALLEST * sf.pow(sf.lit(VOLUMES), step / STEPS)).cast("int")
     volume, upto = sf.when(sf.lit(False), 0), 0.0
@@ -260,7 +260,7 @@ def _volume(u: Column, v: Column) -> Column:
 
 
 def _volume_of(u: float, v: float) -> int:
-    """The same as `_volume`, in Python."""
+    """The volume of a random trade in Python, the same as `_volume` in Spark."""
     upto = 0.0
     for common, part in COMMON:
         upto += part
@@ -271,19 +271,22 @@ def _volume_of(u: float, v: float) -> int:
 
 
 def _closing_price(seed: int) -> Column:
+    """The random closing price of the symbol of each rank."""
     return sf.round(CHEAPEST * sf.pow(sf.lit(PRICES), _uniform("rank", seed, 7)), 2)
 
 
 def _drift(seed: int) -> Column:
+    """How much the price of the symbol of each rank rises or falls over the trades."""
     return (2 * _uniform("rank", seed, 8) - 1) * DRIFT
 
 
 def _ranks(spark: SparkSession, symbols: int) -> DataFrame:
+    """A DataFrame of the ranks of all symbols, from 1 on."""
     return spark.range(1, symbols + 1).select(sf.col("id").cast("int").alias("rank"))
 
 
 def _symbol(rank: Column) -> Column:
-    """A symbol of four letters for each rank; neighbouring ranks have unlike symbols."""
+    """A stock symbol of four letters for each rank; neighbouring ranks have unlike symbols."""
     # 7919 has no factor in common with 26^4, so different ranks have different symbols.
     number = rank.cast("long") * 7919
     letters = [sf.floor(number / 26**digit).cast("long") % 26 for digit in range(4)]
@@ -291,6 +294,6 @@ def _symbol(rank: Column) -> Column:
 
 
 def _uniform(column: str, seed: int, draw: int) -> Column:
-    """A pseudorandom number in [0, 1) that depends on a column, the seed and the draw."""
+    """A pseudorandom number in [0, 1) for random trades, from a column, the seed and the draw."""
     bits = sf.shiftrightunsigned(sf.xxhash64(column, sf.lit(seed), sf.lit(draw)), 11)
     return bits * 2.0**-53

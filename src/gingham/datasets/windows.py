@@ -24,7 +24,7 @@ def zipf_windows(
     fragments: bool = True,
     seed: int = 0,
 ) -> list[tuple[int, int]]:
-    """Draw n pairs (range, slide); without `fragments` every range is a multiple of its slide.
+    """Draw n random windows (range, slide); ranges are multiples of slides without `fragments`.
 
     >>> zipf_windows(3, range(1, 101), skew=0.5, overlap=10, seed=1)
     [(677, 71), (38, 10), (467, 97)]
@@ -41,7 +41,7 @@ def zipf_windows(
 
 
 def primes_up_to(longest: int) -> list[int]:
-    """List primes: slides that have no factor in common.
+    """List primes as slides of test windows that have no factor in common.
 
     >>> primes_up_to(20)
     [2, 3, 5, 7, 11, 13, 17, 19]
@@ -54,7 +54,7 @@ def primes_up_to(longest: int) -> list[int]:
 
 
 def stock_windows(n: int, seed: int = 0) -> list[tuple[int, int]]:
-    """Draw n pairs (range, slide) of 600 to 900 and 300 to 600 seconds, as in the study of 2006.
+    """Draw n random windows of 600 to 900 seconds that slide by 300 to 600, as in the 2006 study.
 
     >>> stock_windows(2)
     [(797, 515), (620, 432)]

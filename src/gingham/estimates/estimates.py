@@ -14,7 +14,7 @@ from gingham.core.errors import AnswerError, GinghamError
 
 @dataclass(frozen=True)
 class Estimates(Mapping[str, DataFrame]):
-    """DataFrames by query name: estimate, lower, upper, words; with a window also its bounds.
+    """Estimates of joins as DataFrames by query name: estimate, lower, upper, words, window bounds.
 
     The truth lies between lower and upper with the confidence that was asked for, or more. A query
     that fails raises when its answer is asked for; the others have theirs.
@@ -35,7 +35,7 @@ class Estimates(Mapping[str, DataFrame]):
         return len(self.tables)
 
     def arrow(self, name: str) -> pa.Table:
-        """The answer as an Arrow table, without a Spark job."""
+        """The estimates of a query as an Arrow table, without a Spark job."""
         if name not in self.tables:
             raise AnswerError(
                 f"there is no query {name!r}",
@@ -48,5 +48,5 @@ class Estimates(Mapping[str, DataFrame]):
         return found
 
     def failed(self) -> Mapping[str, GinghamError]:
-        """The queries that fail, with the reason."""
+        """The join queries that could not be estimated, with the reason."""
         return {n: e for n, e in self.tables.items() if isinstance(e, GinghamError)}

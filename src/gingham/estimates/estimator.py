@@ -54,18 +54,18 @@ class Estimator:
 
     @property
     def queries(self) -> tuple[str, ...]:
-        """The names of all queries, in the order in which they were added."""
+        """The names of all join queries to estimate, in the order in which they were added."""
         return tuple(self._queries)
 
     def relation(self, name: str, rows: DataFrame) -> Estimator:
-        """Register static rows that need neither an event time nor a unique key."""
+        """Register static rows to join that need neither an event time nor a unique key."""
         if name.lower() in self._sources():
             raise CatalogError.registered_twice(name)
         self._own[name.lower()] = RelationSource(name, rows)
         return self
 
     def add(self, sql: str, *, name: str | None = None) -> str:
-        """Add a query; it is refused here, or the next run estimates it. Gives its name."""
+        """Add a COUNT or SUM over a join; it is refused, or estimated from the next run on."""
         name = name or unused_name(self._queries)
         if name in self._queries:
             raise QueryError.named_twice(name, "sketches.remove")
@@ -81,7 +81,7 @@ class Estimator:
         return name
 
     def remove(self, name: str) -> None:
-        """Take a query out; the next run divides its memory among the others."""
+        """Take a join query out; the next run divides its sketch memory among the others."""
         if name not in self._queries:
             raise QueryError.unknown(name, self._queries)
         del self._queries[name]
@@ -94,11 +94,11 @@ class Estimator:
         return self._session.plan(list(self._queries.values()), self._weights)
 
     def explain(self) -> str:
-        """The plan as text: who shares which sketches, and how large they are."""
+        """The plan of sketches as text: which queries share each, and how large they are."""
         return explain_sketches(self.plan())
 
     def run(self) -> Estimates:
-        """Estimate every query from one pass over each relation.
+        """Estimate every join query from one pass over each relation.
 
         What the sketches show of how hard each query is divides the memory of the next run.
         """
@@ -120,7 +120,7 @@ class Estimator:
         trigger: Mapping[str, object] | None = None,
         settings: StreamSettings | None = None,
     ) -> Running:
-        """Estimate every query over streaming DataFrames, each read once.
+        """Estimate every join query over streaming DataFrames, each read once.
 
         A window is answered once, when the watermarks of all streams that its query joins have
         passed its end. Queries may be added and removed meanwhile. A new one answers the windows
@@ -141,6 +141,8 @@ class Estimator:
         return self._running
 
     def _run(self, plan: SketchPlan) -> Estimates:
+        """Estimate all queries of a plan in a batch; without fragile ones if they bring it down."""
+
         def run_without(_: object, why: AnswerError) -> Estimates:
             healthy = [query for query in plan.queries if not query.fragile]
             found = Estimates(self._session.spark, {}, {})
@@ -152,6 +154,7 @@ class Estimator:
         return go_on_without(fragile(plan.queries), lambda: self._run_shared(plan), run_without)
 
     def _run_shared(self, plan: SketchPlan) -> Estimates:
+        """Sketch all relations of a plan in a batch, and estimate each query from sketches."""
         session, watch = self._session, Stopwatch()
         rows = {one.relation: session.source(one.relation).rows for one in plan.passes}
         sketches = SketchTable(session.sketch(plan, rows), plan.sharing)
@@ -171,4 +174,5 @@ class Estimator:
         return Estimates(session.spark, tables, watch.laps)
 
     def _sources(self) -> dict[str, RelationSource]:
+        """The relations that join queries may read: those of the loom, and own static ones."""
         return {**self._registered(), **self._own}

@@ -18,7 +18,7 @@ from gingham.estimates.planning.sketch_table import SketchTable
 
 @dataclass(frozen=True, slots=True)
 class StoredSketchEpoch:
-    """What an epoch was planned from, as the log keeps it.
+    """What an epoch of sketches was planned from, as the checkpoint's log keeps it.
 
     `since` is where its first windows may start. `adopted` are queries that came later and read
     its sketches: their text, and where the first of their windows may end. `raised` are queries
@@ -36,7 +36,7 @@ class StoredSketchEpoch:
 
 @dataclass
 class SketchEpoch:
-    """A plan, the windows that it answers, and their sketches so far."""
+    """A plan of sketches over streams, the windows that it answers, and their sketches so far."""
 
     number: int
     plan: SketchPlan
@@ -52,7 +52,7 @@ class SketchEpoch:
 
     @property
     def stored(self) -> StoredSketchEpoch:
-        """The epoch as the log keeps it."""
+        """The epoch of sketches as the log keeps it."""
         sharing = self.plan.sharing
         texts = {query.name: query.query.text for query in self.plan.queries}
         adopted = {name: (texts.pop(name), after) for name, after in self.adopted.items()}
@@ -74,14 +74,14 @@ class SketchEpoch:
 
     @property
     def lost(self) -> dict[str, GinghamError]:
-        """The queries that lack sketches since some raised, and why."""
+        """The join queries that lack sketches since some raised, and why."""
         if not self.raised:
             return {}
         why = next(iter(self.raised.values()))
         return {**dict.fromkeys(drop_queries(self.plan, self.raised)[1], why), **self.raised}
 
     def adopt(self, query: BoundJoin, after: int) -> bool:
-        """Let a later query read the sketches; False if it does already, or cannot be estimated."""
+        """Let a later join query read the sketches; False if it does already, or cannot."""
         # Once a query raised, some sketches have gaps.
         if self.raised or any(query.name == known.name for known in self.plan.queries):
             return False
@@ -92,7 +92,7 @@ class SketchEpoch:
         return True
 
     def read_by(self, registered: Mapping[str, str]) -> list[BoundJoin]:
-        """The queries of the plan that are registered with the same text and can be answered."""
+        """The join queries of this epoch's plan that are registered unchanged and answerable."""
         known, lost = self.plan.queries, self.lost
         return [q for q in known if registered.get(q.name) == q.query.text and q.name not in lost]
 

@@ -31,7 +31,7 @@ from gingham.sql.try_forms import calls_user_function, try_form
 
 @dataclass(frozen=True, slots=True)
 class RowCounts:
-    """What was counted of the rows of a batch."""
+    """What was counted of the rows of a micro-batch before they are sketched."""
 
     rows: int  # with an event time
     late: int  # before the watermark
@@ -40,7 +40,7 @@ class RowCounts:
 
 
 def relation_of(source: RelationSource) -> Relation:
-    """Give a source as the parser knows it: a name, columns, an event time."""
+    """Give a source as the parser of joins knows it: a name, columns, an event time."""
     return Relation(source.name, column_types(source.rows), source.time)
 
 
@@ -58,7 +58,7 @@ class SketchSession:
     _passes: SketchPasses = field(default_factory=SketchPasses)
 
     def source(self, relation: str) -> RelationSource:
-        """Find the rows of a relation."""
+        """Find the rows of a relation that join queries read."""
         return self.sources()[relation.lower()]
 
     def bind(self, sql: str, name: str) -> BoundJoin:
@@ -80,7 +80,7 @@ class SketchSession:
         return replace(bound, fragile=bound.fragile or any(map(calls_user_function, read)))
 
     def plan(self, queries: Sequence[BoundJoin], weights: Mapping[str, float]) -> SketchPlan:
-        """Plan the sketches of these queries within the budget; `weights` tell how hard each is."""
+        """Plan the sketches of join queries within the budget; `weights` tell how hard each is."""
         return share_sketches(
             queries,
             {source.name: source.time for source in self.sources().values()},
@@ -91,7 +91,7 @@ class SketchSession:
         )
 
     def look(self, stream: str, rows: DataFrame, watermark: int) -> RowCounts:
-        """Count the rows of a batch of a stream, in one job."""
+        """Count the rows of a stream's micro-batch before it is sketched, in one job."""
         time = self.source(stream).time
         assert time is not None  # it is a stream
         instant = micros_sql(rows, time)
@@ -118,6 +118,7 @@ class SketchSession:
     def _slices(
         self, plan: SketchPlan, rows: Mapping[str, DataFrame], times: Mapping[str, str | None]
     ) -> Slices | None:
+        """The slices that sketches of streams are cut into; None without windows."""
         timed = {name: time for name, time in times.items() if time is not None}
         if not plan.edges or not timed:
             return None
@@ -127,7 +128,7 @@ class SketchSession:
     def estimate(
         self, query: BoundJoin, plan: SketchPlan, sketches: SketchTable, starts: WindowStarts
     ) -> QueryEstimates:
-        """Estimate a query from sketches, for windows that start here."""
+        """Estimate a join query from sketches, for windows that start here."""
         bounds = pa.timestamp("us", "UTC")
         for relation in query.query.relations.values():
             source = self.source(relation)

@@ -38,7 +38,7 @@ _FLOORS = "floors"  # where the first slice begins that is kept, by epoch
 
 
 class SketchWork:
-    """What a loop does for estimates: see `Work`, whose methods these are."""
+    """What the stream loop does for estimates of joins: see `Work`, whose methods these are."""
 
     def __init__(
         self,
@@ -61,26 +61,32 @@ class SketchWork:
 
     @property
     def queries(self) -> Collection[str]:
+        """The names of the join queries that are estimated."""
         return self._known.keys()
 
     @property
     def registered(self) -> Collection[str]:
+        """The names of the join queries that are wanted at this moment."""
         return self._texts().keys()
 
     @property
     def epoch(self) -> int:
+        """The number of the plan of sketches of the last batch."""
         return self._epochs[-1].number if self._epochs else -1
 
     @property
     def size(self) -> int:
+        """How many rows of sketch tables are in memory."""
         return sum(part.num_rows for epoch in self._epochs for part in epoch.parts)
 
     def delay(self, stream: str) -> int:
+        """How late rows of a joined stream may come by its watermark, in microseconds."""
         return parse_duration(self._session.source(stream).watermark or "0 seconds")
 
     def compute(
         self, stream: str, rows: DataFrame | None, last: Entry, watch: Stopwatch
     ) -> Computed:
+        """Plan, and sketch the rows of a stream's micro-batch."""
         assert rows is not None  # time does not pass without rows where streams are joined
         rows = rows.persist()
         try:
@@ -100,7 +106,7 @@ class SketchWork:
         )
 
     def _plan(self) -> None:
-        """Begin an epoch if queries came or went; its windows start after all that was seen.
+        """Begin an epoch of sketches if queries came or went; its windows start after all seen.
 
         Windows that are open already are answered by older epochs, for new queries as well.
         """
@@ -133,10 +139,10 @@ class SketchWork:
             self._quarantine.hold(suspects, why)
             self._plan()
 
-        go_on_without(_readers(fragile(wanted), tables), begin, begin_without)
+        go_on_without(_queries_reading(fragile(wanted), tables), begin, begin_without)
 
     def _note_changes(self) -> None:
-        """See which queries were removed, and from where on new ones are answered."""
+        """See which join queries were removed, and from where on new ones are estimated."""
         queries = self._current()
         registered = {query.name: query.query.text for query in queries}
         self._removed |= {
@@ -150,15 +156,17 @@ class SketchWork:
         self._known = registered
 
     def _begin(self, epoch: SketchEpoch) -> None:
+        """Begin an epoch of sketches; windows of the one before start earlier."""
         if self._epochs:
             self._epochs[-1].until = epoch.since
         self._epochs.append(epoch)
 
     def _write_epoch(self, epoch: SketchEpoch) -> None:
+        """Write an epoch of sketches, with those of static tables, to the checkpoint's log."""
         self._log.write_epoch(epoch.number, asdict(epoch.stored), epoch.tables)
 
     def _sketches_of(self, epoch: SketchEpoch, stream: str, rows: DataFrame) -> pa.Table:
-        """Sketch a batch under one plan; queries that bring the job down are left out."""
+        """Sketch a micro-batch under one plan; queries that bring the job down are left out."""
         healthy = [query for query in epoch.plan.queries if query.name not in epoch.raised]
 
         def retry(suspects: Sequence[BoundJoin], why: AnswerError) -> pa.Table:
@@ -169,23 +177,25 @@ class SketchWork:
             return self._sketches_of(epoch, stream, rows)
 
         return go_on_without(
-            _readers(fragile(healthy), [stream]),
+            _queries_reading(fragile(healthy), [stream]),
             lambda: self._sketched(epoch.live, {stream: rows}, epoch.number),
             retry,
         )
 
     def _tell_lost(self, epoch: SketchEpoch) -> None:
-        """Tell why an epoch does not answer queries that are registered."""
+        """Tell why an epoch of sketches does not answer queries that are registered."""
         registered, lost = self._texts(), epoch.lost
         texts = {query.name: query.query.text for query in epoch.plan.queries}
         self._lost |= {name: lost[name] for name in lost if registered.get(name) == texts[name]}
 
     def _sketched(self, plan: SketchPlan, rows: Mapping[str, DataFrame], epoch: int) -> pa.Table:
+        """Sketch the rows of relations under a plan, tagged with the number of its epoch."""
         if not any(one.relation in rows for one in plan.passes):
             return _NOTHING
-        return _tagged(self._session.sketch(plan, rows), epoch)
+        return _tag_with_epoch(self._session.sketch(plan, rows), epoch)
 
     def take(self, entry: Entry, table: pa.Table) -> None:
+        """Add the sketches of a micro-batch to the epochs that they were made for."""
         numbers = table[names.EPOCH].to_numpy()
         for epoch in self._epochs:
             own = table.filter(pa.array(numbers == epoch.number))
@@ -194,7 +204,7 @@ class SketchWork:
         self._last = entry
 
     def answer(self, before: Entry, entry: Entry) -> Answered:  # noqa: ARG002  (marks are enough)
-        """Estimate all windows that the watermarks have passed."""
+        """Estimate the joins of all windows that the watermarks have passed."""
         self._note_changes()
         registered = self._texts()
         tables: dict[str, list[pa.Table]] = {}
@@ -224,13 +234,13 @@ class SketchWork:
         return Answered(answers, failed, done={_CLOSED: closed})
 
     def _texts(self) -> dict[str, str]:
-        """The text of every query that is registered."""
+        """The SQL of every join query that is registered."""
         return {query.name: query.query.text for query in self._current()}
 
     def _estimated(
         self, epoch: SketchEpoch, query: BoundJoin, sketches: SketchTable, closed: int, closes: int
     ) -> pa.Table:
-        """Estimate the windows of an epoch that end in (closed, closes]."""
+        """Estimate the windows of an epoch of sketches that end in (closed, closes]."""
         window = query.query.window
         assert window is not None  # others are refused when streams are started
         starts = window_starts(query, sketches, epoch.plan.sliced)
@@ -244,7 +254,7 @@ class SketchWork:
         return found.table
 
     def _watermark(self, query: BoundJoin) -> int:
-        """How far all streams of a query have come."""
+        """How far all streams of a join query have come."""
         streams = {
             relation
             for relation in query.query.relations.values()
@@ -256,6 +266,7 @@ class SketchWork:
         """Nothing to do between snapshots: sketches of a few batches are small."""
 
     def snapshot(self, entry: Entry) -> Snapshot:  # noqa: ARG002  (it is the last one)
+        """Gather the sketches that open windows still need, for a snapshot."""
         registered = self._texts()
         for epoch in list(self._epochs):
             # A query that was removed needs nothing.
@@ -267,7 +278,7 @@ class SketchWork:
             # What a later query would need from before is gone for good.
             epoch.floor = floor = max(epoch.floor, floor)
             parts = SketchTable(pa.concat_tables([_NOTHING, *epoch.parts]), epoch.plan.sharing)
-            epoch.parts = [_tagged(parts.condensed(floor), epoch.number)]
+            epoch.parts = [_tag_with_epoch(parts.condensed(floor), epoch.number)]
         return Snapshot(
             table=pa.concat_tables([_NOTHING, *(part for e in self._epochs for part in e.parts)]),
             details={_FLOORS: [[epoch.number, epoch.floor] for epoch in self._epochs]},
@@ -275,20 +286,21 @@ class SketchWork:
         )
 
     def snapshot_written(self, snapshot: Snapshot) -> None:
-        """Nothing to delete: the log drops the epochs that are not kept."""
+        """Nothing to delete: the log drops the epochs of sketches that are not kept."""
 
     @property
     def _ahead(self) -> int:
-        """The first instant after all that was seen."""
+        """The first instant after all rows that were sketched."""
         return 1 + max((marks.latest for marks in self._last.marks.values()), default=NEVER)
 
     def _floor(self, query: BoundJoin) -> int:
-        """Where the first window starts that is not answered."""
+        """Where the first window of a join query starts that is not estimated yet."""
         window = query.query.window
         assert window is not None  # others are refused when streams are started
         return Timing(0).floor(window, Marks(self._watermark(query)), NEVER)
 
     def open(self) -> None:
+        """Plan the sketches of all epochs in the log again, as before the restart."""
         for logged in self._log.epochs():
             stored = StoredSketchEpoch(**logged.about)
             queries = [self._session.bind(sql, name) for name, sql in stored.queries.items()]
@@ -315,6 +327,7 @@ class SketchWork:
             self._known = self._epochs[-1].stored.queries
 
     def restore(self, entry: Entry, table: pa.Table, *, is_snapshot: bool) -> None:
+        """Add the sketches of a snapshot or log entry after a restart."""
         if is_snapshot:
             floors = dict(entry.details[_FLOORS])
             for epoch in self._epochs:
@@ -322,29 +335,33 @@ class SketchWork:
         self.take(entry, table)
 
     def resume(self, entry: Entry, done: Mapping[str, Any]) -> None:  # noqa: ARG002
+        """Note up to where windows were estimated before the restart."""
         self._closed = dict(done[_CLOSED])
 
     def removed(self) -> Collection[str]:
+        """The join queries that were removed since this was asked last."""
         removed, self._removed = self._removed, set()
         return removed
 
     def set_aside(self) -> Mapping[str, GinghamError]:
+        """The join queries that were newly left out of sketches, and why."""
         lost, self._lost = self._lost, {}
         reasons, registered = {**self._quarantine.new_reasons(), **lost}, self._texts()
         return {name: why for name, why in reasons.items() if name in registered}
 
     def matched(self) -> Mapping[str, int]:
+        """Nothing: sketches do not tell how many rows a query matched."""
         return {}
 
 
-def _tagged(sketches: pa.Table, epoch: int) -> pa.Table:
-    """Sketches, with the epoch that made them."""
+def _tag_with_epoch(sketches: pa.Table, epoch: int) -> pa.Table:
+    """Tag rows of a sketch table with the number of the epoch that made them."""
     tags = pa.array(np.full(sketches.num_rows, epoch, dtype=np.int64))
     return sketches.append_column(names.EPOCH, tags).select(_NOTHING.column_names)
 
 
-def _readers(queries: Iterable[BoundJoin], relations: Container[str]) -> list[BoundJoin]:
-    """The queries that read one of these relations."""
+def _queries_reading(queries: Iterable[BoundJoin], relations: Container[str]) -> list[BoundJoin]:
+    """The join queries that read one of these relations."""
     return [q for q in queries if any(name in relations for name in q.query.relations.values())]
 
 

@@ -23,7 +23,7 @@ def start_estimates(
     checkpoint: str,
     start: Start,
 ) -> Running:
-    """Recover from a checkpoint, and estimate queries over all streams of a session."""
+    """Recover sketches from a checkpoint, and estimate joins over all streams of a session."""
     streams = [source for source in session.sources().values() if source.time is not None]
     for source in streams:
         _refuse_endless_or_ended(source)
@@ -55,7 +55,7 @@ def start_estimates(
 
 
 def refuse_without_window(query: BoundJoin) -> None:
-    """Refuse an aggregate without a window: over a stream it never ends."""
+    """Refuse a join aggregate without a window: over a stream it never ends."""
     if query.query.window is None:
         raise QueryError(
             f"query {query.name!r}: no window",
@@ -65,6 +65,7 @@ def refuse_without_window(query: BoundJoin) -> None:
 
 
 def _refuse_endless_or_ended(source: RelationSource) -> None:
+    """Refuse a joined stream that is a static DataFrame or has no watermark."""
     if not source.rows.isStreaming:
         raise CatalogError(
             f"{source.name} is a static DataFrame",

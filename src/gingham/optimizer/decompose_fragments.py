@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gingham.aggregates import Capability, Partial
-from gingham.algebra.fragments import Covering, Exact, decompose
+from gingham.algebra.fragments import Covering, ExactDecomposition, decompose
 from gingham.core.arrays import Bools, Floats, Ints
 from gingham.finals.record_table import ROWS
 from gingham.plan.bound import BoundQuery
@@ -156,14 +156,14 @@ def _decomposed(kind: Capability, fragments: Bools) -> _Decomposed:
     if not fragments.size:
         return no_records
     decomposition = decompose(fragments, kind)
-    if isinstance(decomposition, Exact):
+    if isinstance(decomposition, ExactDecomposition):
         basis = fragments[:, decomposition.basis]
         weights = _weights_as_fractions(basis, decomposition.coefficients, fragments)
         if weights is None:
             return _decomposed("general", fragments)
         if decomposition.size < rows:
             return _Decomposed(kind, basis, *weights)
-    assert isinstance(decomposition, Covering | Exact)
+    assert isinstance(decomposition, Covering | ExactDecomposition)
     if decomposition.size >= rows:
         return no_records
     assert isinstance(decomposition, Covering)

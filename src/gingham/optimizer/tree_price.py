@@ -15,7 +15,7 @@ from gingham.logical.window import Window
 from gingham.optimizer.axes import all_axes
 from gingham.optimizer.cost import Cost
 from gingham.optimizer.grid_needs import GridNeed, GridPrice, join_while_cheaper, needs_of
-from gingham.optimizer.weave.edge_measures import Bits, EncodedEdges, bits_for
+from gingham.optimizer.weave.edge_measures import BitMeasure, EncodedEdges, bits_for
 from gingham.plan.bound import BoundQuery
 from gingham.plan.forest import FixedDecisions
 from gingham.plan.row_statistics import RowStatistics, Value, expected_occupied
@@ -78,7 +78,7 @@ class TreePricer:
         return self.cost.opening + self.statistics.rows * self.cost.tree
 
     @cached_property
-    def _measure(self) -> Bits:
+    def _measure(self) -> BitMeasure:
         """The encoding of edges as bits, by which edges of windows are counted together."""
         classes = list(dict.fromkeys(c for window in self.windows for c in window.classes))
         return bits_for(classes, max(_MEASURED, len(self.windows)), SECOND)

@@ -14,7 +14,7 @@ from gingham.estimates.algebra import (
     samples,
     sketch,
 )
-from gingham.estimates.algebra.median_of_means import fewest
+from gingham.estimates.algebra.median_of_means import fewest_copies
 from tests.oracle.joins import join_size
 
 A, B, C = "a", "b", "c"
@@ -95,7 +95,7 @@ def test_intervals_cover_at_least_their_level(many, name, confidence):
     plan, sketches, tables = many
     truth = join_size(SHAPES[name], tables)
     values = samples(plan, sketches, name)
-    enough = fewest(confidence)
+    enough = fewest_copies(confidence)
     for copies in (2, 20, enough):
         times = min(300, len(values) // copies)
         parts = values[: times * copies].reshape(times, copies)
@@ -111,7 +111,7 @@ def test_intervals_cover_their_level_where_tails_are_long(relations, skew, confi
     random, domain, rows = np.random.default_rng(1), 100, 200
     odds = (1 + np.arange(domain)) ** -skew
     chain = [(f"r{i}", B, f"r{i + 1}", A) for i in range(relations - 1)]
-    copies = fewest(confidence)
+    copies = fewest_copies(confidence)
     plan = plan_sharing({"q": chain}, budget=relations * 300 * copies)
     total, pairs = empty(plan), np.ones(domain)
     for number in range(relations):

@@ -15,7 +15,7 @@ MOST_BITS = 400_000_000
 
 
 def bit_set(classes: Sequence[ResidueClass], most: int = MOST_BITS) -> EdgeRate:
-    """Compute the edge rate by marking a bit per edge of one composite period.
+    """Compute the edge rate of residue classes by marking a bit per edge of one composite period.
 
     An operation is one bit that is marked, whether it was marked before or not.
 
@@ -33,7 +33,7 @@ def bit_set(classes: Sequence[ResidueClass], most: int = MOST_BITS) -> EdgeRate:
 
 
 def period_too_long(what: str, most: int) -> BudgetError:
-    """Build the error of an algorithm that visits every edge of a period that is too long."""
+    """Build the error for edge-rate algorithms that visit every edge, if the period is too long."""
     return BudgetError(
         f"an edge rate that needs {what}",
         f"the composite period of the slides is too long: at most {most:.1e} are allowed",

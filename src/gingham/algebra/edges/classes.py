@@ -16,7 +16,7 @@ _FEW_MULTIPLES = 64
 
 
 def normalized(classes: Iterable[ResidueClass]) -> tuple[ResidueClass, ...]:
-    """Drop duplicates and every class that is a subset of another class.
+    """Drop duplicate residue classes, and those that are subsets of another residue class.
 
     >>> normalized([(6, 1), (3, 1), (3, 1), (4, 2)])
     ((3, 1), (4, 2))
@@ -30,7 +30,7 @@ def normalized(classes: Iterable[ResidueClass]) -> tuple[ResidueClass, ...]:
         return_index=True,
         return_counts=True,
     )
-    coarse, fine = _divisors(slides)
+    coarse, fine = _dividing_slides(slides)
     # For each pair of slides: every class of the fine slide, with its residue modulo the coarse.
     lengths = counts[fine]
     offsets = np.cumsum(lengths) - lengths
@@ -52,8 +52,8 @@ def normalized(classes: Iterable[ResidueClass]) -> tuple[ResidueClass, ...]:
     return tuple(c for c, drop in zip(unique, dropped.tolist(), strict=True) if not drop)
 
 
-def _divisors(slides: Ints) -> tuple[Ints, Ints]:
-    """Index pairs (coarse, fine) of slides where the first properly divides the second."""
+def _dividing_slides(slides: Ints) -> tuple[Ints, Ints]:
+    """Index pairs (coarse, fine) of window slides where the first properly divides the second."""
     coarse: list[Ints] = []
     fine: list[Ints] = []
 
@@ -79,7 +79,7 @@ def _divisors(slides: Ints) -> tuple[Ints, Ints]:
 
 
 def composite_period(classes: Iterable[ResidueClass]) -> int:
-    """Compute the time after which the pattern of all edges repeats: the lcm of the slides.
+    """Compute the time after which the edges of all windows repeat: the lcm of the slides.
 
     >>> composite_period([(6, 0), (4, 1)])
     12
@@ -88,7 +88,7 @@ def composite_period(classes: Iterable[ResidueClass]) -> int:
 
 
 def pane_length(classes: Iterable[ResidueClass]) -> int:
-    """Compute the length of the longest equal parts of time whose borders include all edges.
+    """Compute the length of panes: the longest equal parts of time whose borders include all edges.
 
     The first part may start anywhere, so only differences of residues count:
 
@@ -101,7 +101,7 @@ def pane_length(classes: Iterable[ResidueClass]) -> int:
 
 
 def edges_between(classes: Iterable[ResidueClass], start: int, stop: int) -> Ints:
-    """List all edges e with start <= e < stop, sorted.
+    """List all edges of some residue classes with start <= edge < stop, sorted.
 
     >>> edges_between([(6, 0), (4, 1)], 0, 12).tolist()
     [0, 1, 5, 6, 9]

@@ -36,24 +36,24 @@ def edge_rate(classes: Iterable[ResidueClass], *, most: int | None = None) -> Ed
     distinct = normalized(checked_classes(classes))
     if not distinct:
         return EdgeRate(0.0, operations=0, how="no edges")
-    return _in_panes(distinct, MOST_ENTRIES if most is None else most)
+    return _rate_in_panes(distinct, MOST_ENTRIES if most is None else most)
 
 
 # Cached: query sets that differ only in their predicates have the same windows.
 @lru_cache(maxsize=256)
-def _in_panes(classes: tuple[ResidueClass, ...], most: int) -> EdgeRate:
-    """Count in panes, the longest unit of time in which all edges are integers."""
+def _rate_in_panes(classes: tuple[ResidueClass, ...], most: int) -> EdgeRate:
+    """Compute the edge rate in panes, the longest unit of time in which all edges are integers."""
     pane, origin = pane_length(classes), classes[0][1]
     panes = [(s // pane, (a - origin) // pane % (s // pane)) for s, a in classes]
-    rate = _quickest(panes, most)
+    rate = _quickest_rate(panes, most)
     value = rate.fraction if rate.fraction is not None else float(rate)
     return EdgeRate(
         value / pane, operations=rate.operations, how=rate.how, margin=rate.margin / pane
     )
 
 
-def _quickest(classes: Sequence[ResidueClass], most: int) -> EdgeRate:
-    """Run the first exact algorithm that is quick enough, else estimate from random blocks."""
+def _quickest_rate(classes: Sequence[ResidueClass], most: int) -> EdgeRate:
+    """Run the first exact edge-rate algorithm that is quick enough, else sample random blocks."""
     if len(classes) <= _FEW_CLASSES:
         return merged_terms(classes)
     if composite_period(classes) <= _SHORT_PERIOD:
@@ -63,11 +63,11 @@ def _quickest(classes: Sequence[ResidueClass], most: int) -> EdgeRate:
             return merged_terms(classes)
         return eliminate(classes, most)
     except BudgetError:
-        return _clipped(random_blocks(classes), classes)
+        return _clip_rate(random_blocks(classes), classes)
 
 
-def _clipped(rate: EdgeRate, classes: Sequence[ResidueClass]) -> EdgeRate:
-    """Clip an estimate: a union has at most the edges of all classes, at least those of any one."""
+def _clip_rate(rate: EdgeRate, classes: Sequence[ResidueClass]) -> EdgeRate:
+    """Clip an estimated edge rate: at most the rates of all classes, at least that of any one."""
     low = max(float(rate) - rate.margin, 1 / min(slide for slide, _ in classes))
     high = min(float(rate) + rate.margin, math.fsum(1 / slide for slide, _ in classes), 1.0)
     middle, margin = (low + high) / 2, (high - low) / 2

@@ -29,7 +29,7 @@ Scope = dict[int, int]  # for each prime the set of balls that a factor depends 
 
 @dataclass(frozen=True, eq=False)
 class _Clause:
-    """The factor that is zero inside a class: the product of one ball of each prime."""
+    """The factor that is zero inside a residue class: the product of one ball of each prime."""
 
     scope: Scope
     ball_indices: dict[int, int]
@@ -44,14 +44,14 @@ class _Message:
 
 
 def eliminate(classes: Sequence[ResidueClass], most: int = MOST_ENTRIES) -> EdgeRate:
-    """Compute the exact edge rate by summing out all primes, the smallest table first.
+    """Compute the exact edge rate by summing out all primes of the slides, smallest table first.
 
     An operation is one entry of a table that is multiplied, set to zero or added up.
 
     >>> round(eliminate([(2, 0), (3, 0), (4, 0), (5, 0), (6, 0)]) * 60, 9)
     44.0
     """
-    clauses, balls = _clauses(classes)
+    clauses, balls = _clauses_of_classes(classes)
     factors: dict[int, list[_Clause | _Message]] = {prime: [] for prime in balls}
     for clause in clauses:
         for prime in clause.scope:
@@ -59,12 +59,12 @@ def eliminate(classes: Sequence[ResidueClass], most: int = MOST_ENTRIES) -> Edge
     without_edge, operations = 1.0, 0
     if any(not clause.scope for clause in clauses):  # slide 1: every instant is an edge
         return EdgeRate(1.0, operations=1, how="elimination")
-    sizes = {prime: _size(_merged(of_prime)) for prime, of_prime in factors.items()}
+    sizes = {prime: _table_size(_merged_scope(of_prime)) for prime, of_prime in factors.items()}
     while sizes:
         prime = min(sizes, key=lambda p: (sizes[p], -p))
         del sizes[prime]
         dependent = factors.pop(prime)
-        scope = _merged(dependent)
+        scope = _merged_scope(dependent)
         others = {p: bits for p, bits in scope.items() if p != prime}
         shape = [len(balls[p].atoms(bits)) for p, bits in others.items()]
         entries = math.prod(shape) * len(balls[prime].atoms(scope[prime]))
@@ -74,7 +74,9 @@ def eliminate(classes: Sequence[ResidueClass], most: int = MOST_ENTRIES) -> Edge
                 f"slides with many common primes tie {len(classes)} classes together",
                 "edge_rate(classes), which then looks at random blocks of time",
             )
-        table, table_operations = _table(prime, {**others, prime: scope[prime]}, dependent, balls)
+        table, table_operations = _multiply_and_sum_out(
+            prime, {**others, prime: scope[prime]}, dependent, balls
+        )
         operations += table_operations
         for p in others:
             factors[p] = [factor for factor in factors[p] if prime not in factor.scope]
@@ -85,12 +87,14 @@ def eliminate(classes: Sequence[ResidueClass], most: int = MOST_ENTRIES) -> Edge
         else:
             without_edge *= float(table)
         for p in others:
-            sizes[p] = _size(_merged(factors[p]))
+            sizes[p] = _table_size(_merged_scope(factors[p]))
     return EdgeRate(1.0 - without_edge, operations=operations, how="elimination")
 
 
-def _clauses(classes: Sequence[ResidueClass]) -> tuple[list[_Clause], dict[int, PadicBalls]]:
-    """Split each class into one ball per prime of its slide; collect the balls of each prime."""
+def _clauses_of_classes(
+    classes: Sequence[ResidueClass],
+) -> tuple[list[_Clause], dict[int, PadicBalls]]:
+    """Split each residue class into one p-adic ball per prime of its slide; collect the balls."""
     balls_of_classes = [
         {prime: (power, residue % prime**power) for prime, power in factorized(slide)}
         for slide, residue in classes
@@ -110,8 +114,8 @@ def _clauses(classes: Sequence[ResidueClass]) -> tuple[list[_Clause], dict[int, 
     return clauses, balls
 
 
-def _merged(factors: Iterable[_Clause | _Message]) -> Scope:
-    """The scope of a product: all balls of all factors, and the whole (bit 0) of each prime."""
+def _merged_scope(factors: Iterable[_Clause | _Message]) -> Scope:
+    """The scope of a product: all p-adic balls of the factors, the whole (bit 0) of each prime."""
     scope: Scope = {}
     for factor in factors:
         for prime, bits in factor.scope.items():
@@ -119,15 +123,15 @@ def _merged(factors: Iterable[_Clause | _Message]) -> Scope:
     return scope
 
 
-def _size(scope: Scope) -> int:
-    """How many entries a table over this scope has at most."""
+def _table_size(scope: Scope) -> int:
+    """Bound the entries of an elimination table over this scope of p-adic balls."""
     return math.prod(bits.bit_count() for bits in scope.values())
 
 
-def _table(
+def _multiply_and_sum_out(
     prime: int, scope: Scope, factors: Iterable[_Clause | _Message], balls: dict[int, PadicBalls]
 ) -> tuple[Floats, int]:
-    """Multiply all factors over the atoms of the scope, and sum out the prime, the last axis."""
+    """Multiply all factors over the atoms of the scope, and sum out one prime, the last axis."""
     atoms = {p: balls[p].atoms(bits) for p, bits in scope.items()}
     table = np.ones([len(of_prime) for of_prime in atoms.values()])
     operations = 2 * table.size

@@ -30,7 +30,7 @@ class Atoms:
 
 
 class PadicBalls:
-    """All balls of one prime that some classes use; a set of balls is the bits of an integer.
+    """All p-adic balls of one prime that residue classes use; a set of balls is bits of an integer.
 
     >>> balls = PadicBalls(2, [(1, 0), (2, 2), (3, 7)])
     >>> balls.in_preorder
@@ -48,16 +48,16 @@ class PadicBalls:
         self._atoms: dict[int, Atoms] = {}
 
     def bit(self, ball: Ball) -> int:
-        """The set that holds only this ball."""
+        """The set that holds only this p-adic ball, as the bits of an integer."""
         return 1 << self._index[ball]
 
     def index(self, ball: Ball) -> int:
-        """The index of a ball in preorder."""
+        """The index of a p-adic ball in preorder of the nesting of balls."""
         return self._index[ball]
 
     @cached_property
     def _ends(self) -> list[int]:
-        """For each ball the index after the last ball inside it."""
+        """For each p-adic ball the index after the last ball nested inside it."""
         ends = [len(self.in_preorder)] * len(self.in_preorder)
         open_balls: list[int] = []
         for i, (exponent, residue) in enumerate(self.in_preorder):
@@ -67,17 +67,19 @@ class PadicBalls:
         return ends
 
     def _inside(self, outer: int, exponent: int, residue: int) -> bool:
+        """Whether a p-adic ball lies inside the ball with the index `outer`."""
         larger, outer_residue = self.in_preorder[outer]
         return larger <= exponent and residue % self.prime**larger == outer_residue
 
     def atoms(self, ball_set: int) -> Atoms:
-        """The partition of all residues by a set of balls."""
+        """The partition of all residues by a set of p-adic balls."""
         ball_set |= 1
         if ball_set not in self._atoms:
-            self._atoms[ball_set] = self._partition(_indices(ball_set))
+            self._atoms[ball_set] = self._partition(_members(ball_set))
         return self._atoms[ball_set]
 
     def _partition(self, indices: list[int]) -> Atoms:
+        """Partition residues into atoms: each p-adic ball without the smaller ones inside it."""
         finest = max(self.in_preorder[i][0] for i in indices)
         total = self.prime**finest
         sizes = {i: self.prime ** (finest - self.in_preorder[i][0]) for i in indices}
@@ -98,14 +100,14 @@ class PadicBalls:
         return Atoms(owners, spans, np.array([remaining[i] / total for i in owners]))
 
     def coarsened(self, fine: int, coarse: int) -> Ints:
-        """Map each atom of the fine set of balls to the atom of the coarse set that contains it."""
+        """Map each atom of the fine set of p-adic balls to the atom of the coarse set around it."""
         target = self.atoms(coarse)
         atom_of_ball = {owner: i for i, owner in enumerate(target.owners)}
         coarse_atoms: list[int] = []
         coarse |= 1
         open_balls: list[int] = []
         fine_owners = set(self.atoms(fine).owners)
-        for i in _indices(fine | 1):
+        for i in _members(fine | 1):
             while open_balls and self._ends[open_balls[-1]] <= i:
                 open_balls.pop()
             if coarse >> i & 1:
@@ -116,7 +118,7 @@ class PadicBalls:
 
 
 def _digits(prime: int, exponent: int, residue: int) -> tuple[int, ...]:
-    """The digits of a residue in base `prime`, lowest first."""
+    """The digits of a residue in base `prime`, lowest first: its path into nested p-adic balls."""
     digits: list[int] = []
     for _ in range(exponent):
         residue, digit = divmod(residue, prime)
@@ -124,6 +126,6 @@ def _digits(prime: int, exponent: int, residue: int) -> tuple[int, ...]:
     return tuple(digits)
 
 
-def _indices(bits: int) -> list[int]:
-    """The indices of the ones among the bits of an integer."""
+def _members(bits: int) -> list[int]:
+    """The indices of the ones among an integer's bits: the members of a set of p-adic balls."""
     return [i for i, bit in enumerate(reversed(f"{bits:b}")) if bit == "1"]

@@ -12,7 +12,7 @@ _BASES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41)
 
 @lru_cache(maxsize=1 << 16)
 def factorized(number: int) -> tuple[tuple[int, int], ...]:
-    """Factorize a slide into pairs (prime, exponent).
+    """Factorize a window's slide into pairs (prime, exponent).
 
     >>> factorized(360), factorized(86_400_000_001)
     (((2, 3), (3, 2), (5, 1)), ((7, 1), (659, 1), (18729677, 1)))
@@ -39,17 +39,17 @@ def small_primes() -> tuple[int, ...]:
 
 
 def _large_factors(number: int) -> list[int]:
-    """Factorize a number without small prime factors."""
+    """Factorize what is left of a slide once its small prime factors are divided out."""
     if number == 1:
         return []
     if number < _SIEVE_LIMIT * _SIEVE_LIMIT or _is_prime(number):
         return [number]
-    divisor = _divisor(number)
+    divisor = _proper_divisor(number)
     return _large_factors(divisor) + _large_factors(number // divisor)
 
 
 def _is_prime(number: int) -> bool:
-    """Test an odd number by Miller and Rabin."""
+    """Test whether an odd factor of a slide is prime, by Miller and Rabin."""
     odd = number - 1
     twos = (odd & -odd).bit_length() - 1
     odd >>= twos
@@ -57,7 +57,7 @@ def _is_prime(number: int) -> bool:
 
 
 def _may_be_prime(base: int, odd: int, twos: int, number: int) -> bool:
-    """Whether a base does not prove a number composite, with number - 1 = odd * 2 ** twos."""
+    """One Miller-Rabin round: whether a base fails to prove odd * 2 ** twos + 1 composite."""
     power = pow(base, odd, number)
     if power in (1, number - 1):
         return True
@@ -68,8 +68,8 @@ def _may_be_prime(base: int, odd: int, twos: int, number: int) -> bool:
     return False
 
 
-def _divisor(number: int) -> int:
-    """Find a proper divisor of a composite number with Pollard's rho."""
+def _proper_divisor(number: int) -> int:
+    """Find a proper divisor of a composite factor of a slide with Pollard's rho."""
     for step in range(1, 100):
         slow = fast = 2
         divisor = 1

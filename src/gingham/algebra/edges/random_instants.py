@@ -11,7 +11,7 @@ _SMALL_SLIDE = 1 << 31  # products of a part with a remainder below this fit int
 
 
 class RandomInstants:
-    """Random instants, uniform over any period of up to `bits` bits.
+    """Random instants, uniform over a composite period of edges of up to `bits` bits.
 
     An instant is stored as parts of 30 bits, because only its remainders are needed. Two spare
     parts make the remainders uniform up to a deviation of 2 ** -60.
@@ -26,7 +26,7 @@ class RandomInstants:
         self._parts = np.random.default_rng(seed).integers(0, 1 << _PART_BITS, (parts, count))
 
     def modulo(self, slide: int) -> Ints:
-        """The remainder of each instant modulo a slide."""
+        """The remainder of each random instant modulo a window's slide."""
         powers = [pow(2, _PART_BITS * i, slide) for i in range(len(self._parts))]
         if slide < _SMALL_SLIDE:
             products = self._parts * np.array(powers)[:, None] % slide

@@ -41,7 +41,7 @@ class EdgeRate(float):
 
     @property
     def exact(self) -> bool:
-        """Whether the rate was computed, not estimated: only rounding of doubles may be wrong."""
+        """Whether the edge rate was computed, not estimated: only rounding may be wrong."""
         return self.margin == 0
 
     def __getnewargs_ex__(self) -> tuple[tuple[Fraction | float], dict[str, object]]:
@@ -55,7 +55,7 @@ class EdgeRate(float):
 
 
 def checked_classes(classes: Iterable[ResidueClass]) -> tuple[ResidueClass, ...]:
-    """Refuse pairs that are no residue classes, and bring residues into 0 <= residue < slide.
+    """Check residue classes (slide, residue), and bring residues into 0 <= residue < slide.
 
     >>> checked_classes([(5, -2), (3, 4)])
     ((5, 3), (3, 1))

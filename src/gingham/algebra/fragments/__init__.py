@@ -2,7 +2,7 @@
 
 from gingham.algebra.fragments.decompose_matrix import KINDS, decompose
 from gingham.algebra.fragments.decomposition import Covering, Decomposition
-from gingham.algebra.fragments.exact_decomposition import Exact
+from gingham.algebra.fragments.exact_decomposition import ExactDecomposition
 from gingham.algebra.fragments.operation import Operation
 
-__all__ = ["KINDS", "Covering", "Decomposition", "Exact", "Operation", "decompose"]
+__all__ = ["KINDS", "Covering", "Decomposition", "ExactDecomposition", "Operation", "decompose"]

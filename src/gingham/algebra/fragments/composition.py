@@ -18,7 +18,7 @@ from gingham.core.arrays import Bools
 
 
 class Preference(StrEnum):
-    """Which of the two operations, collapse and blend, is tried first."""
+    """Which operation on two basis rows is tried first: collapse both into one, or blend one."""
 
     ANY = "a"  # collapse a pair if possible, else blend it
     REMEMBER = "r"  # collapse while searching, blend remembered pairs at the end of the loop
@@ -26,7 +26,7 @@ class Preference(StrEnum):
 
 
 class Timing(StrEnum):
-    """When an operation takes place, and when the row that it makes is considered."""
+    """When basis rows are composed, and when the row that it makes is considered."""
 
     NOW = "w"  # at once; the row is considered in the same loop
     DELAYED = "d"  # at once; the row is considered in the next loop
@@ -35,55 +35,56 @@ class Timing(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Strategy:
-    """An order of operations: one per loop if there is no timing, otherwise as many as possible."""
+    """An order of composing basis rows: one operation per loop without timing, else many."""
 
     preference: Preference
     timing: Timing | None
 
     @property
     def name(self) -> str:
+        """The name that Huebsch et al. give to this strategy of composing basis rows."""
         many = self.timing is not None
         return ("m" if many else "o") + self.preference + (self.timing or "")
 
 
 def add_composition(matrix: Bools, strategy: Strategy) -> Bools:
-    """Build a basis query by query, composing each new row with the rows before it.
+    """Build a set basis of a fragment matrix query by query, composing new rows with those before.
 
     A new row can make at most one row superfluous, so a collapse ends the search for it.
     """
-    search = Search(matrix)
+    search = CompositionSearch(matrix)
     for column in range(matrix.shape[1]):
         search.add(column)
         search.run(strategy, fresh={column}, once=True)
     return search.basis()
 
 
-class Search:
-    """A basis under construction; a row is numbered by the query that it began with."""
+class CompositionSearch:
+    """A set basis under construction; a basis row is numbered by the query that it began with."""
 
     def __init__(self, matrix: Bools) -> None:
         self._width = matrix.shape[1]
-        self._fragments = [_bits(column) for column in matrix.T]
+        self._fragments = [_packed(column) for column in matrix.T]
         self.rows: dict[int, int] = {}  # as sets of columns
         self._inside: dict[int, int] = {}  # for each row the fragments that contain it
         self._once = [0] * self._width  # for each column the fragments where only one row covers it
         self._critical: dict[int, int] = {}  # for each row the fragments that need it
 
     def add(self, column: int) -> None:
-        """Add a row for a query."""
+        """Add a row of one query to the set basis."""
         self.rows[column] = 1 << column
         self._inside[column] = self._fragments[column]
         self._refresh(1 << column)
 
     def basis(self) -> Bools:
-        """The rows of the basis as a boolean matrix."""
+        """The rows of the set basis as a boolean matrix."""
         entries = [
             [row >> column & 1 for column in range(self._width)] for row in self.rows.values()
         ]
         return np.array(entries, dtype=bool).reshape(len(entries), self._width)
 
     def run(self, strategy: Strategy, fresh: set[int], *, once: bool) -> None:
-        """Compose pairs with a fresh row until none is possible, or `once` a collapse happened.
+        """Compose basis rows with fresh ones until none can be, or `once` a collapse happened.
 
         After a loop of many operations only the rows that it made are fresh; after a loop of a
         single operation they are fresh in addition.
@@ -105,7 +106,7 @@ class Search:
             fresh &= self.rows.keys()
 
     def _loop(self, strategy: Strategy, fresh: set[int], *, once: bool) -> set[int]:
-        """Perform operations as soon as they are found; return the rows that changed."""
+        """Collapse or blend pairs of basis rows as soon as found; return the rows that changed."""
         single, delayed = strategy.timing is None, strategy.timing is Timing.DELAYED
         considered = fresh if delayed else set(fresh)  # rows made in this loop join if it is NOW
         changed: set[int] = set()
@@ -140,7 +141,7 @@ class Search:
         return changed
 
     def _postponed(self, fresh: set[int], *, once: bool) -> set[int]:
-        """Find all possible operations, then perform those that still are, collapses first."""
+        """Find all pairs of basis rows to compose, then compose those still possible."""
         possible = [
             (collapse, i, j)
             for i, j in self._pairs(fresh)
@@ -161,7 +162,7 @@ class Search:
         return changed
 
     def _pairs(self, fresh: set[int]) -> Iterator[tuple[int, int]]:
-        """Pairs of different rows, one of them fresh; rows that vanish meanwhile are skipped."""
+        """Pairs of different basis rows, one of them fresh; rows that vanish are skipped."""
         for i in list(self.rows):
             for j in list(self.rows) if i in fresh else sorted(fresh):
                 if i not in self.rows:
@@ -170,29 +171,31 @@ class Search:
                     yield i, j
 
     def _collapses(self, i: int, j: int) -> bool:
-        """Whether the OR of two rows may replace both: fragments that need one contain both."""
+        """Whether the OR of two basis rows may replace both: fragments that need one hold both."""
         inside, critical = self._inside, self._critical
         return not (critical[i] & ~inside[j] or critical[j] & ~inside[i])
 
     def _blends(self, i: int, j: int) -> bool:
-        """Whether the OR of two rows may replace the first, and differs from it."""
+        """Whether the OR of two basis rows may replace the first, and differs from it."""
         return not self._critical[i] & ~self._inside[j] and bool(self.rows[j] & ~self.rows[i])
 
     def _collapse(self, i: int, j: int) -> None:
+        """Replace two rows of the set basis by their OR."""
         self.rows[i] |= self.rows.pop(j)
         self._inside[i] &= self._inside.pop(j)
         del self._critical[j]
         self._refresh(self.rows[i])
 
     def _blend(self, i: int, j: int) -> None:
+        """Replace the first of two rows of the set basis by their OR."""
         self.rows[i] |= self.rows[j]
         self._inside[i] &= self._inside[j]
         self._refresh(self.rows[i])
 
     def _refresh(self, columns: int) -> None:
-        """Update, for these columns and the rows in them, which fragments need which rows."""
+        """Update, for these columns and the basis rows in them, which fragments need which rows."""
         touched = [row for row, bits in self.rows.items() if bits & columns]
-        for column in _ones(columns):
+        for column in _positions_of_ones(columns):
             once = twice = 0
             for row in touched:
                 if self.rows[row] >> column & 1:
@@ -201,16 +204,18 @@ class Search:
             self._once[column] = once & ~twice
         for row in touched:
             needed = 0
-            for column in _ones(self.rows[row]):
+            for column in _positions_of_ones(self.rows[row]):
                 needed |= self._once[column]
             self._critical[row] = needed & self._inside[row]
 
 
-def _bits(flags: Bools) -> int:
+def _packed(flags: Bools) -> int:
+    """Pack a row of a fragment matrix into the bits of an integer."""
     return int.from_bytes(np.packbits(flags, bitorder="little").tobytes(), "little")
 
 
-def _ones(bits: int) -> Iterator[int]:
+def _positions_of_ones(bits: int) -> Iterator[int]:
+    """Yield the positions of ones in a packed row of a fragment matrix."""
     while bits:
         lowest = bits & -bits
         yield lowest.bit_length() - 1

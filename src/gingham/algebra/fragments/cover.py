@@ -12,8 +12,8 @@ from gingham.core.arrays import Bools, Float32s, Ints
 _TINY = 1e-6
 
 
-class Cover:
-    """Entries to be covered, sets to cover them with, and which of these are chosen.
+class SetCover:
+    """A set cover of matrix entries by concepts: entries, candidate sets, and the sets chosen.
 
     For each set it maintains the weight of entries that choosing it would cover, and that dropping
     it would uncover. `work` counts the numbers touched for that, as a measure of time that is the
@@ -35,24 +35,26 @@ class Cover:
 
     @property
     def chosen(self) -> Ints:
+        """The numbers of the sets that the set cover has chosen."""
         return np.flatnonzero(self._chosen)
 
     @property
     def open(self) -> Ints:
-        """The entries that no chosen set covers."""
+        """The matrix entries that no chosen set of the cover covers."""
         return np.flatnonzero(self._cover_count == 0)
 
     @property
     def weight(self) -> Float32s:
+        """The weight of each matrix entry in the search for a small set cover."""
         return self._weight
 
     @property
     def full(self) -> bool:
-        """Whether no further set can be admitted."""
+        """Whether the set cover has no room to admit a further candidate set."""
         return self._count == self._covers.shape[1]
 
     def greedy(self, worth: Float32s | None = None) -> None:
-        """Choose the set that covers most open entries until none is open, then prune.
+        """Choose the set that covers most open entries until none is open, then prune the cover.
 
         If sets have a worth, the set with most of its worth in open entries is chosen instead.
         """
@@ -65,25 +67,25 @@ class Cover:
         self.prune()
 
     def start(self, chosen: Iterable[int]) -> None:
-        """Choose the sets of a known cover, then prune."""
+        """Choose the sets of a known set cover, then prune it."""
         for number in chosen:
             self.add(number)
         self.prune()
 
     def clear(self) -> None:
-        """Drop all chosen sets."""
+        """Drop all chosen sets of the set cover."""
         for number in self.chosen.tolist():
             self.drop(number)
 
     def prune(self) -> None:
-        """Drop chosen sets that cover nothing alone."""
+        """Drop chosen sets of the cover whose entries are all covered by other chosen sets."""
         chosen = self.chosen
         while len(chosen) and self._loss[chosen].min() == 0:
             self.drop(int(chosen[self._loss[chosen].argmin()]))
             chosen = self.chosen
 
     def admit(self, members: Bools) -> int:
-        """Add a set to choose from, and return its number."""
+        """Add a candidate set to the set-cover problem, and return its number."""
         new = self._count
         self._count += 1
         self._covers[:, new] = members
@@ -91,11 +93,11 @@ class Cover:
         return new
 
     def gain(self, number: int) -> float:
-        """The weight of open entries that a set would cover."""
+        """The weight of still uncovered matrix entries that choosing a set would cover."""
         return float(self._gain[number])
 
     def least_missed(self, excluded: int) -> int:
-        """The chosen set that covers least alone; among equals the one chosen longest ago."""
+        """The chosen set that alone covers least weight; among equals that chosen longest ago."""
         chosen = self.chosen
         loss = self._loss[chosen].copy()
         loss[chosen == excluded] = np.inf
@@ -103,7 +105,7 @@ class Cover:
         return int(equal[self._changed_at[equal].argmin()])
 
     def most_useful(self, entry: int, excluded: int) -> int:
-        """The set with this entry that gains most; among equals the one dropped longest ago."""
+        """The set with this matrix entry that gains most; among equals that dropped longest ago."""
         allowed = self._covers[entry] > 0
         allowed[excluded] &= allowed.sum() == 1
         sets = np.flatnonzero(allowed)
@@ -112,7 +114,7 @@ class Cover:
         return int(equal[self._changed_at[equal].argmin()])
 
     def add(self, number: int, step: int = 0) -> None:
-        """Choose a set."""
+        """Choose a set for the set cover, and update gains and losses of the other sets."""
         entries = np.flatnonzero(self._covers[:, number])
         self._cover_count[entries] += 1
         first = entries[self._cover_count[entries] == 1]
@@ -125,7 +127,7 @@ class Cover:
         self._gain -= self._weigh(first)
 
     def drop(self, number: int, step: int = 0) -> None:
-        """Choose a set no longer."""
+        """Remove a set from the set cover, and update gains and losses of the other sets."""
         entries = np.flatnonzero(self._covers[:, number])
         self._cover_count[entries] -= 1
         opened = entries[self._cover_count[entries] == 0]
@@ -135,13 +137,13 @@ class Cover:
         self._gain += self._weigh(opened)
 
     def raise_open(self) -> None:
-        """Increase the weight of all open entries."""
+        """Increase the weight of all matrix entries that the set cover leaves open."""
         entries = self.open
         self._weight[entries] += 1
         self._gain += self._covers[entries].sum(axis=0, dtype=np.float32)
         self.work += len(entries) * self._covers.shape[1]
 
     def _weigh(self, entries: Ints) -> Float32s:
-        """For each set, the total weight of the given entries that it covers."""
+        """For each candidate set of the cover, the total weight of the given entries in it."""
         self.work += (len(entries) + 1) * self._covers.shape[1]
         return self._weight[entries] @ self._covers[entries].astype(np.float32)

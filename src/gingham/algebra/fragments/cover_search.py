@@ -8,17 +8,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from gingham.algebra.fragments.concepts import Concepts, grown_on, together
-from gingham.algebra.fragments.cover import Cover
+from gingham.algebra.fragments.cover import SetCover
 from gingham.core.arrays import Float32s, Ints
 
-# Fixed costs of a step and of growing a concept, in the unit of `Cover.work`.
+# Fixed costs of a step and of growing a concept, in the unit of `SetCover.work`.
 _STEP = 100_000
 _GROWTH = 200_000
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """The limits of a search: counted work, steps, and a time of `time.monotonic`."""
+    """The limits of a search for a small set cover: counted work, steps, a `time.monotonic`."""
 
     work: int
     steps: int
@@ -26,10 +26,10 @@ class Budget:
 
 
 class CoverSearch:
-    """Searches for fewer concepts that uncovered cover all entries."""
+    """Local search for fewer concepts that together cover all ones of a fragment matrix."""
 
     def __init__(
-        self, ones: Float32s, at_row: Ints, at_column: Ints, concepts: Concepts, cover: Cover
+        self, ones: Float32s, at_row: Ints, at_column: Ints, concepts: Concepts, cover: SetCover
     ) -> None:
         self._ones, self._at_row, self._at_column = ones, at_row, at_column
         self._concepts, self._cover = concepts, cover
@@ -37,7 +37,7 @@ class CoverSearch:
         self.out_of_time = False
 
     def run(self, least: int, budget: Budget, rng: np.random.Generator) -> Concepts:
-        """Search until the lower bound `least` is met or the budget is used up.
+        """Search for smaller covers until the bound `least` is met or the budget is used up.
 
         Every step drops the concept that covers least alone, and adds the one with a random open
         entry that gains most. Entries gain weight while they are open, which keeps the search from
@@ -64,7 +64,7 @@ class CoverSearch:
         return together([self._concepts, *self._grown])[best]
 
     def _choose(self, entry: int, dropped: int) -> int:
-        """The best concept with this entry: a listed one, or a new one if that gains more."""
+        """The best concept with this matrix entry: a listed one, or a new one that gains more."""
         listed = self._cover.most_useful(entry, dropped)
         if self._cover.full:
             return listed

@@ -27,7 +27,7 @@ def decompose(
     effort: int = EFFORT,
     seconds: float | None = None,
 ) -> Decomposition:
-    """Find fewer records than queries from which all queries can be answered.
+    """Decompose a fragment matrix: fewer records than queries, from which all queries are answered.
 
     The same matrix, kind, seed and effort give the same decomposition on every machine; `seconds`
     limits the time of an interactive search, and gives that up.
@@ -82,7 +82,7 @@ def as_bits(fragments: Array) -> Bools:
 
 
 def check_kind(kind: str) -> None:
-    """Refuse a kind of aggregate that does not exist."""
+    """Refuse a kind of aggregate other than linear, idempotent and general."""
     if kind not in KINDS:
         raise FragmentError(
             f"there is no kind {kind!r}",
@@ -101,7 +101,7 @@ def covering(
     basis: Bools,
     notices: tuple[str, ...] = (),
 ) -> Covering:
-    """Expand a decomposition of the condensed matrix to the whole matrix.
+    """Expand a decomposition of the condensed fragment matrix to the whole matrix.
 
     `basis` has the queries of each record, `parts` the records of each fragment. If there are more
     records than distinct queries, each query gets a record of its own instead.
@@ -121,6 +121,6 @@ def covering(
 
 
 def containing(matrix: Bools, basis: Bools) -> Bools:
-    """Tell which matrix rows contain which basis rows: rows x basis rows."""
+    """Tell which rows of a fragment matrix contain which basis rows: rows x basis rows."""
     missing = 1 - matrix.astype(np.float32)
     return missing @ basis.T.astype(np.float32) == 0

@@ -36,36 +36,37 @@ class Decomposition(ABC):
     @property
     @abstractmethod
     def kind(self) -> str:
-        """What an aggregate must be able to do: linear, idempotent, or general for nothing."""
+        """The aggregates that the decomposition serves: linear, idempotent, or general (all)."""
 
     @property
     @abstractmethod
     def size(self) -> int:
-        """The number of records."""
+        """The number of records of the decomposition."""
 
     @property
     def gain(self) -> float:
-        """The share of records saved, compared with a record for each query."""
+        """The share of records saved by the decomposition, compared with one for each query."""
         queries = self.fragments.shape[1]
         return 1 - self.size / queries if queries else 0.0
 
     @abstractmethod
     def reduce(self, partials: Array, operation: Merge | None = None) -> Array:
-        """Records from partials: a row per fragment in, a row per record out."""
+        """Merge partials of fragments to records: a row per fragment in, a row per record out."""
 
     @abstractmethod
     def reconstruct(self, reduced: Array, operation: Merge | None = None) -> Array:
-        """Answers from records: a row per record in, a row per query out."""
+        """Merge records to answers of queries: a row per record in, a row per query out."""
 
     @abstractmethod
     def product(self) -> Array:
-        """The product of both matrices: `reduce` then `reconstruct`. It has to equal F."""
+        """Multiply the matrices of `reduce` and `reconstruct`: it has to equal F."""
 
     def certified(self) -> bool:
-        """Whether the product equals F: each fragment reaches its queries and no others."""
+        """Whether the decomposition reproduces F: each fragment reaches exactly its queries."""
         return bool((np.abs(self.product() - self.fragments) <= CLOSE).all())
 
     def _expect(self, what: str, rows: Array, count: int) -> None:
+        """Refuse an array that has not one row for each fragment, or for each record."""
         if rows.ndim == 0 or len(rows) != count:
             found = "a single value" if rows.ndim == 0 else f"{len(rows)} rows"
             raise FragmentError(
@@ -77,7 +78,7 @@ class Decomposition(ABC):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Covering(Decomposition):
-    """Records merge whole partials of fragments: overlapping if idempotent, else disjoint."""
+    """A decomposition whose records merge whole fragments: disjoint unless idempotent."""
 
     idempotent: bool
     reducer: Bools  # fragments x records
@@ -85,29 +86,34 @@ class Covering(Decomposition):
 
     @property
     def kind(self) -> str:
+        """Which aggregates the covering serves: idempotent ones if records overlap, else all."""
         return "idempotent" if self.idempotent else "general"
 
     @property
     def size(self) -> int:
+        """The number of records of the covering."""
         return len(self.rebuilder)
 
     def reduce(self, partials: Array, operation: Merge | None = None) -> Array:
+        """Merge partials of fragments to records."""
         partials = np.asarray(partials)
         self._expect("fragments", partials, len(self.reducer))
         return self._merge(operation).merge(self.reducer.T, partials)
 
     def reconstruct(self, reduced: Array, operation: Merge | None = None) -> Array:
+        """Merge records to the answers of queries."""
         reduced = np.asarray(reduced)
         self._expect("records", reduced, self.size)
         return self._merge(operation).merge(self.rebuilder.T, reduced)
 
     def product(self) -> Array:
+        """How often each fragment reaches each query through records; has to equal F."""
         # 32-bit products of zeros and ones are exact, and many times faster than integers.
         times = self.reducer.astype(np.float32) @ self.rebuilder.astype(np.float32)
         return np.minimum(times, 1) if self.idempotent else times
 
     def _merge(self, operation: Merge | None) -> Operation:
-        """The merge to use; one that is not idempotent is refused where records overlap."""
+        """The merge of partials; one that is not idempotent is refused where records overlap."""
         merge = operation_of(operation or (MAXIMUM if self.idempotent else ADD))
         if self.idempotent and not merge.idempotent:
             raise FragmentError(

@@ -20,7 +20,7 @@ _TOO_MANY_FRAGMENTS = 4
 
 
 def disjoint_parts(matrix: Bools) -> Parts:
-    """Find the smallest of several disjoint bases; it has at most as many parts as queries.
+    """Find the smallest of several disjoint bases of a fragment matrix, at most one part per query.
 
     Subtracting queries begins with a part per query, and a query that is a disjoint union of
     others needs no part of its own. Subtracting rows is tried in addition.
@@ -33,7 +33,7 @@ def disjoint_parts(matrix: Bools) -> Parts:
 
 
 def _both_orders(matrix: Bools) -> list[Parts]:
-    """Two bases: rows subtracted by size, and in the order of the matrix."""
+    """Two disjoint bases of a fragment matrix: rows subtracted by size, and in matrix order."""
     by_size = np.argsort(matrix.sum(axis=1), kind="stable")
     return [
         subtracted(matrix, by_size, largest_first=True),
@@ -42,11 +42,11 @@ def _both_orders(matrix: Bools) -> list[Parts]:
 
 
 def subtracted(matrix: Bools, order: Ints, *, largest_first: bool) -> Parts:
-    """Subtract rows from rows that contain them, until no row contains another.
+    """Subtract matrix rows from rows that contain them, until no row contains another.
 
     Rows are subtracted in the given order, or the largest that fits first.
     """
-    remaining = _words(matrix[order])
+    remaining = _packed_rows(matrix[order])
     members = np.eye(len(remaining), dtype=bool)  # members[t, x]: part t belongs to row x
     progress = True
     while progress:
@@ -70,8 +70,8 @@ def subtracted(matrix: Bools, order: Ints, *, largest_first: bool) -> Parts:
     return parts, bits.astype(bool)
 
 
-def _words(rows: Bools) -> Words:
-    """Pack rows into 64-bit words."""
+def _packed_rows(rows: Bools) -> Words:
+    """Pack rows of a fragment matrix into 64-bit words."""
     packed = np.packbits(rows, axis=1)
     padded = np.zeros((len(rows), -(-packed.shape[1] // 8) * 8), dtype=np.uint8)
     padded[:, : packed.shape[1]] = packed

@@ -11,7 +11,7 @@ from gingham.core.arrays import Array, Bools, Ints
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Condensed:
-    """The distinct rows and columns of a matrix that are not all zero, with the way back."""
+    """The distinct nonzero rows and columns of a fragment matrix, with the way back."""
 
     matrix: Bools
     rows: Ints  # the index of each row's first occurrence
@@ -20,35 +20,35 @@ class Condensed:
     column_of: Ints
 
     def expand_rows(self, rows: Array) -> Array:
-        """Repeat rows of a result for each original row; all-zero rows stay zero."""
-        return _expand(rows, self.row_of)
+        """Repeat rows of a condensed result for each fragment of the fragment matrix."""
+        return _expand_rows(rows, self.row_of)
 
     def expand_columns(self, columns: Array) -> Array:
-        """Repeat columns of a result for each original column; all-zero columns stay zero."""
-        return _expand(columns.T, self.column_of).T
+        """Repeat columns of a condensed result for each query of the fragment matrix."""
+        return _expand_rows(columns.T, self.column_of).T
 
 
 def condense(matrix: Bools) -> Condensed:
-    """Keep one of equal rows, then one of equal columns, and drop all-zero ones.
+    """Keep one of equal rows, then one of equal columns of a fragment matrix; drop all-zero ones.
 
     >>> condense(np.array([[1, 0, 1], [0, 0, 0], [1, 0, 1]], dtype=bool)).matrix.tolist()
     [[True]]
     """
-    rows, row_of = _distinct(matrix)
-    columns, column_of = _distinct(matrix[rows].T)
+    rows, row_of = _distinct_rows(matrix)
+    columns, column_of = _distinct_rows(matrix[rows].T)
     return Condensed(matrix[np.ix_(rows, columns)], rows, columns, row_of, column_of)
 
 
 def row_keys(rows: Bools) -> list[bytes]:
-    """Pack each row into bytes, so that equal rows can be found in a dictionary."""
+    """Pack each row of a fragment matrix into bytes, to find equal rows in a dictionary."""
     packed = np.ascontiguousarray(np.packbits(rows, axis=1))
     if not packed.size:
         return [b""] * len(rows)
     return packed.view(f"V{packed.shape[1]}").ravel().tolist()
 
 
-def _distinct(rows: Bools) -> tuple[Ints, Ints]:
-    """The first index of each distinct row, and for each row the number of its distinct row."""
+def _distinct_rows(rows: Bools) -> tuple[Ints, Ints]:
+    """The first index of each distinct matrix row, and for each row its distinct row's number."""
     numbers: dict[bytes, int] = {bytes(-(-rows.shape[1] // 8)): -1}
     number_of = np.array(
         [-1, *(numbers.setdefault(key, len(numbers) - 1) for key in row_keys(rows))]
@@ -58,7 +58,8 @@ def _distinct(rows: Bools) -> tuple[Ints, Ints]:
     return np.flatnonzero(largest[1:] > largest[:-1]), number_of[1:]
 
 
-def _expand(rows: Array, row_of: Ints) -> Array:
+def _expand_rows(rows: Array, row_of: Ints) -> Array:
+    """Repeat rows of a condensed matrix for each original row; a row numbered -1 is all zero."""
     expanded = np.zeros((len(row_of), rows.shape[1]), dtype=rows.dtype)
     present = row_of >= 0
     expanded[present] = rows[row_of[present]]

@@ -18,14 +18,14 @@ from gingham.algebra.fragments import modular
 from gingham.algebra.fragments.decomposition import Decomposition, Merge, add_only, finite
 from gingham.algebra.fragments.distinct_matrix import condense
 from gingham.algebra.fragments.exact_numbers import decimals, fitted, integers, largest, times
-from gingham.algebra.fragments.rank import combine, independent
+from gingham.algebra.fragments.rank import column_coefficients, independent
 from gingham.core.arrays import Array, Bools, Floats, Ints
 from gingham.core.errors import FragmentError
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Exact(Decomposition):
-    """Records are the answers of the `basis` queries; `coefficients` make all answers of them."""
+class ExactDecomposition(Decomposition):
+    """A linear decomposition: records are `basis` queries' answers; `coefficients` combine them."""
 
     basis: Ints
     coefficients: Floats  # records x queries
@@ -35,13 +35,16 @@ class Exact(Decomposition):
 
     @property
     def kind(self) -> str:
+        """Linear: the decomposition subtracts records."""
         return "linear"
 
     @property
     def size(self) -> int:
+        """The number of records: the rank of the fragment matrix."""
         return len(self.basis)
 
     def reduce(self, partials: Array, operation: Merge | None = None) -> Array:
+        """Add partials of fragments to records, the answers of the basis queries."""
         add_only(operation)
         partials = np.asarray(partials)
         self._expect("fragments", partials, len(self.fragments))
@@ -52,6 +55,7 @@ class Exact(Decomposition):
         return decimals(times(members.astype(np.int64), values), power_of_ten)
 
     def reconstruct(self, reduced: Array, operation: Merge | None = None) -> Array:
+        """Combine records by the coefficients to the answers of all queries, without rounding."""
         add_only(operation)
         reduced = np.asarray(reduced)
         self._expect("records", reduced, self.size)
@@ -61,32 +65,40 @@ class Exact(Decomposition):
         if self.integral:
             answers = times(self.coefficients.T.astype(np.int64), values)
         else:
-            answers = self._combine(values)
+            answers = self._combine_records(values)
         return decimals(answers, power_of_ten)
 
     def product(self) -> Array:
+        """Multiply fragments x records by the coefficients: it has to equal F."""
         return self.fragments[:, self.basis].astype(np.float64) @ self.coefficients
 
     def certified(self) -> bool:
-        """Whether the product equals F: exactly for integers; modulo two primes for fractions."""
+        """Whether the decomposition reproduces F: exactly, or modulo two primes for fractions."""
         if self.integral:
             return bool((self.product() == self.fragments).all())
         reducer = self.fragments[:, self.basis]
         agreed = (
-            bool((modular.product(reducer, self._modulo(prime), prime) == self.fragments).all())
-            for prime in islice(self._primes(), 2)
+            bool(
+                (
+                    modular.product(reducer, self._coefficients_modulo(prime), prime)
+                    == self.fragments
+                ).all()
+            )
+            for prime in islice(self._usable_primes(), 2)
         )
         return Decomposition.certified(self) and all(agreed)
 
-    def _combine(self, values: Array) -> Array:
-        """Compute answers modulo primes, which is exact though the coefficients are fractions."""
+    def _combine_records(self, values: Array) -> Array:
+        """Combine records to answers modulo primes: exact though the coefficients are fractions."""
         flat = values.reshape(len(values), -1)
         growth = float(np.abs(self.coefficients).sum(axis=0).max(initial=1))
         bits = largest(flat).bit_length() + math.ceil(math.log2(growth + 1)) + 2
         # One prime more than needed, to detect records that `reduce` did not make.
-        chosen = list(islice(self._primes(), bits // 22 + 2))
+        chosen = list(islice(self._usable_primes(), bits // 22 + 2))
         remainders = [
-            modular.product(self._modulo(prime).T, (flat % prime).astype(np.float64), prime)
+            modular.product(
+                self._coefficients_modulo(prime).T, (flat % prime).astype(np.float64), prime
+            )
             for prime in chosen
         ]
         answers = modular.chinese(remainders[:-1], chosen[:-1])
@@ -99,18 +111,22 @@ class Exact(Decomposition):
         answers = answers.reshape(-1, *values.shape[1:])
         return fitted(answers) if values.dtype.kind == "i" else answers
 
-    def _primes(self) -> Iterator[int]:
-        """The primes that divide no denominator of the coefficients."""
-        return (prime for prime in modular.primes() if len(self._modulo(prime)) == self.size)
+    def _usable_primes(self) -> Iterator[int]:
+        """The primes that divide no denominator of the decomposition's coefficients."""
+        return (
+            prime
+            for prime in modular.primes()
+            if len(self._coefficients_modulo(prime)) == self.size
+        )
 
-    def _modulo(self, prime: int) -> Floats:
-        """The coefficients modulo a prime; no rows if the prime divides a denominator."""
+    def _coefficients_modulo(self, prime: int) -> Floats:
+        """The decomposition's coefficients modulo a prime; no rows if it divides a denominator."""
         if prime not in self._residues:
-            self._residues[prime] = combine(self.pivots, self.basis, prime)
+            self._residues[prime] = column_coefficients(self.pivots, self.basis, prime)
         return self._residues[prime]
 
 
-def exact(fragments: Bools, prefer: Ints | None = None) -> Exact:
+def exact(fragments: Bools, prefer: Ints | None = None) -> ExactDecomposition:
     """Decompose F into as many records as its rank; preferred queries become records if possible.
 
     >>> F = np.array([[1, 1, 0, 1], [0, 1, 1, 1], [1, 0, 1, 1]], dtype=bool)
@@ -121,7 +137,7 @@ def exact(fragments: Bools, prefer: Ints | None = None) -> Exact:
     condensed = condense(fragments)
     preferred = condensed.column_of[[] if prefer is None else prefer]
     basis = independent(condensed.matrix, preferred[preferred >= 0])
-    return Exact(
+    return ExactDecomposition(
         method="exact",
         fragments=fragments,
         notices=basis.notices,

@@ -16,7 +16,7 @@ _LARGEST_INT64 = (1 << 63) - 1
 
 
 def integers(values: Array) -> tuple[Array, int | None]:
-    """Convert numbers to integers; decimals become multiples of the returned power of ten.
+    """Convert partials to integers; decimals become multiples of the returned power of ten.
 
     >>> integers(np.array([Decimal("1.50"), 2], dtype=object))
     (array([150, 200], dtype=object), -2)
@@ -45,7 +45,7 @@ def integers(values: Array) -> tuple[Array, int | None]:
 
 
 def decimals(values: Array, power_of_ten: int | None) -> Array:
-    """The inverse of `integers`."""
+    """Convert integers back to decimal partials: the inverse of `integers`."""
     if power_of_ten is None:
         return values
     scaled = [shifted(int(value), power_of_ten) for value in values.ravel().tolist()]
@@ -53,7 +53,7 @@ def decimals(values: Array, power_of_ten: int | None) -> Array:
 
 
 def times(matrix: Array, values: Array) -> Array:
-    """Multiply a matrix of small integers with integers of any size."""
+    """Multiply a decomposition's matrix of small integers with partials, integers of any size."""
     if not matrix.size or not values.size:
         return np.zeros((len(matrix), *values.shape[1:]), dtype=values.dtype)
     bound = int(np.abs(matrix).sum(axis=1).max()) * largest(values)
@@ -67,10 +67,10 @@ def times(matrix: Array, values: Array) -> Array:
 
 
 def largest(values: Array) -> int:
-    """The largest absolute value."""
+    """The largest absolute value of some integer partials."""
     return max(abs(int(values.max())), abs(int(values.min()))) if values.size else 0
 
 
 def fitted(values: Array) -> Array:
-    """Convert to 64-bit integers if all values fit."""
+    """Convert integer partials to 64 bits if all values fit."""
     return values.astype(np.int64) if largest(values) <= _LARGEST_INT64 else values

@@ -16,7 +16,7 @@ _ATTEMPTS = 8
 
 
 def irreducible(matrix: Bools) -> tuple[Ints, Ints]:
-    """Find rows that are no OR of other rows, and columns likewise, until none can be dropped.
+    """Find matrix rows that are no OR of other rows, and columns likewise, until all are needed.
 
     A basis of these is a basis of all: a dropped row is the OR of rows that it contains, and so
     of their basis rows.
@@ -33,13 +33,13 @@ def irreducible(matrix: Bools) -> tuple[Ints, Ints]:
 
 
 def inside(rows: Float32s) -> Bools:
-    """Whether row a is a subset of row b, for all pairs: inside[a, b]."""
+    """Whether row a of a fragment matrix is a subset of row b, for all pairs: inside[a, b]."""
     common = rows @ rows.T
     return common == np.diagonal(common)[:, None]
 
 
 def essential(ones: Float32s) -> Bools:
-    """Select the ones that have to be covered because no other one implies them.
+    """Select the ones of a matrix that have to be covered because no other one implies them.
 
     A maximal biclique that covers (a, b) also covers (i, j) if row a lies in row i and column b in
     column j. So maximal bicliques that cover the essential ones cover all ones.
@@ -50,7 +50,7 @@ def essential(ones: Float32s) -> Bools:
 
 
 def fooling(ones: Float32s, needed: Bools, most: int, rng: np.random.Generator) -> int:
-    """Bound the size of a basis from below by a fooling set: ones that share no biclique.
+    """Bound the size of a set basis from below by a fooling set: ones that share no biclique.
 
     The set is chosen greedily, ones that share bicliques with few others first; further attempts
     use slightly different orders.
@@ -68,7 +68,7 @@ def fooling(ones: Float32s, needed: Bools, most: int, rng: np.random.Generator) 
 
 
 def _pairwise_apart(matrix: Bools, at_row: Ints, at_column: Ints) -> int:
-    """Count ones chosen in order, each of which drops the ones that share a biclique with it."""
+    """Count matrix ones chosen in order, each dropping those that share a biclique with it."""
     count = 0
     while len(at_row):
         together = matrix[at_row[0], at_column] & matrix[at_row, at_column[0]]
@@ -78,7 +78,7 @@ def _pairwise_apart(matrix: Bools, at_row: Ints, at_column: Ints) -> int:
 
 
 def looks_random(ones: Float32s) -> bool:
-    """Whether columns have common rows as often as chance explains, and rows likewise.
+    """Whether matrix columns have common rows as often as chance explains, and rows likewise.
 
     The squared deviations of all pairs add up to their number, give or take, if columns are
     independent. Then there are no large bicliques beside the rows and columns themselves.
@@ -87,7 +87,7 @@ def looks_random(ones: Float32s) -> bool:
 
 
 def _deviation(ones: Float32s) -> float:
-    """How many standard deviations the correlations of columns are above chance."""
+    """How many standard deviations the correlations of matrix columns are above chance."""
     count, width = ones.shape
     share = ones.mean(axis=0)
     spread = np.sqrt(np.maximum(share * (1 - share), 1e-9))
@@ -98,7 +98,7 @@ def _deviation(ones: Float32s) -> float:
 
 
 def _no_union(rows: Float32s) -> Bools:
-    """Which rows are not the OR of other rows inside them; of equal rows the first is kept."""
+    """Which matrix rows are not the OR of other rows inside them, and the first of equal rows."""
     common = rows @ rows.T
     sizes = np.diagonal(common)
     # Of two equal rows, the later one counts as containing the earlier.

@@ -20,7 +20,7 @@ _PANEL = 64
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Echelon:
-    """A matrix as combinations of its first independent columns, modulo a prime.
+    """A fragment matrix as combinations of its first independent columns, modulo a prime.
 
     With `rows` and `columns` the indices of the pivots, matrix = matrix[:, columns] @ coefficients.
     """
@@ -31,11 +31,12 @@ class Echelon:
 
     @property
     def rank(self) -> int:
+        """The rank of the fragment matrix modulo the prime: the number of pivots."""
         return len(self.columns)
 
 
 def echelon(matrix: Array, prime: int) -> Echelon:
-    """Find the independent columns by Gauss-Jordan elimination, a panel of columns at a time.
+    """Find a matrix's independent columns modulo a prime by Gauss-Jordan elimination, in panels.
 
     >>> reduced = echelon(np.array([[1, 1, 0], [1, 1, 1], [0, 0, 1]]), 101)
     >>> reduced.rank, reduced.columns.tolist(), reduced.coefficients.tolist()
@@ -49,15 +50,15 @@ def echelon(matrix: Array, prime: int) -> Echelon:
         unused = np.flatnonzero(free)
         if not len(unused):
             break
-        panel_rows, panel_columns = _pivots(work[unused, start : start + _PANEL], prime)
+        panel_rows, panel_columns = _find_pivots(work[unused, start : start + _PANEL], prime)
         if not len(panel_rows):
             continue
         pivots, here = unused[panel_rows], panel_columns + start
-        inverse = _inverse(work[np.ix_(pivots, here)], prime)
-        solved = _mod(inverse @ work[pivots, start:], prime)
+        inverse = _invert_modulo(work[np.ix_(pivots, here)], prime)
+        solved = _reduce_modulo(inverse @ work[pivots, start:], prime)
         factors = work[:, here]
         factors[pivots] = 0
-        work[:, start:] = _mod(work[:, start:] - factors @ solved, prime)
+        work[:, start:] = _reduce_modulo(work[:, start:] - factors @ solved, prime)
         work[pivots, start:] = solved
         free[pivots] = False
         rows, columns = np.append(rows, pivots), np.append(columns, here)
@@ -69,7 +70,7 @@ def product(left: Array, right: Array, prime: int) -> Floats:
     total = np.zeros((left.shape[0], right.shape[1]))
     for start in range(0, left.shape[1], _PANEL):
         part = slice(start, start + _PANEL)
-        total = _mod(total + left[:, part] @ right[part], prime)
+        total = _reduce_modulo(total + left[:, part] @ right[part], prime)
     return total
 
 
@@ -82,19 +83,20 @@ def chinese(residues: Sequence[Array], primes: Sequence[int]) -> Array:
     modulus, value = 1, np.zeros(residues[0].shape, dtype=object)
     for residue, prime in zip(residues, primes, strict=True):
         inverse = pow(modulus, -1, prime)
-        digit = (_integers(residue) - value) * inverse % prime
+        digit = (_python_integers(residue) - value) * inverse % prime
         value = value + digit * modulus
         modulus *= prime
     return np.where(value > modulus // 2, value - modulus, value)
 
 
 def primes() -> Iterator[int]:
-    """The primes below 2^23, largest first."""
-    return iter(_primes())
+    """The primes below 2^23, largest first, modulo which fragment matrices are eliminated."""
+    return iter(_sieve_primes())
 
 
 @cache
-def _primes() -> tuple[int, ...]:
+def _sieve_primes() -> tuple[int, ...]:
+    """Sieve the largest few thousand primes below 2^23."""
     # The largest few thousand primes: enough for integers of tens of thousands of bits.
     low = _LARGEST - (1 << 16)
     composite = np.zeros(_LARGEST - low, dtype=bool)
@@ -103,20 +105,21 @@ def _primes() -> tuple[int, ...]:
     return tuple(int(low + offset) for offset in np.flatnonzero(~composite)[::-1])
 
 
-def _integers(residues: Array) -> Array:
+def _python_integers(residues: Array) -> Array:
+    """Convert residues modulo a prime from doubles to Python integers."""
     return residues.astype(np.int64).astype(object)
 
 
-def _mod(values: Floats, prime: int) -> Floats:
-    """Reduce values modulo a prime in place, several times faster than `%`."""
+def _reduce_modulo(values: Floats, prime: int) -> Floats:
+    """Reduce the entries of a matrix modulo a prime in place, several times faster than `%`."""
     values -= np.floor(values * (1 / prime)) * prime
     values[values < 0] += prime
     values[values >= prime] -= prime
     return values
 
 
-def _pivots(panel: Floats, prime: int) -> tuple[Ints, Ints]:
-    """The rows and columns of pivots in a narrow matrix, which is overwritten."""
+def _find_pivots(panel: Floats, prime: int) -> tuple[Ints, Ints]:
+    """Find the rows and columns of pivots of a narrow matrix modulo a prime; it is overwritten."""
     order = np.arange(len(panel))
     columns: list[int] = []
     for column in range(panel.shape[1]):
@@ -130,16 +133,18 @@ def _pivots(panel: Floats, prime: int) -> tuple[Ints, Ints]:
         below = top + nonzero
         below = below[panel[below, column] != 0]
         below = below[below > top]
-        factors = _mod(panel[below, column] * inverse, prime)
+        factors = _reduce_modulo(panel[below, column] * inverse, prime)
         rest = slice(column, None)
-        panel[below, rest] = _mod(panel[below, rest] - factors[:, None] * panel[top, rest], prime)
+        panel[below, rest] = _reduce_modulo(
+            panel[below, rest] - factors[:, None] * panel[top, rest], prime
+        )
         columns.append(column)
         if len(columns) == len(panel):
             break
     return order[: len(columns)], np.array(columns, dtype=np.int64)
 
 
-def _inverse(square: Floats, prime: int) -> Floats:
+def _invert_modulo(square: Floats, prime: int) -> Floats:
     """Invert a small regular matrix modulo a prime."""
     count = len(square)
     work = np.hstack([square, np.eye(count)])
@@ -147,8 +152,8 @@ def _inverse(square: Floats, prime: int) -> Floats:
         pivot = column + int(np.flatnonzero(work[column:, column])[0])
         work[[column, pivot]] = work[[pivot, column]]
         inverse = pow(int(work[column, column]), -1, prime)
-        work[column] = _mod(work[column] * inverse, prime)
+        work[column] = _reduce_modulo(work[column] * inverse, prime)
         factors = work[:, column].copy()
         factors[column] = 0
-        work = _mod(work - factors[:, None] * work[column], prime)
+        work = _reduce_modulo(work - factors[:, None] * work[column], prime)
     return work[:, count:]

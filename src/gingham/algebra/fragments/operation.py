@@ -37,7 +37,7 @@ class Operation:
     empty: Callable[[np.dtype[Any]], Any] = lambda _: None
 
     def merge(self, members: Bools, values: Array) -> Array:
-        """For each row of `members`, merge the values at its ones."""
+        """Merge, for each row of the boolean matrix `members`, the partials at its ones."""
         ufunc, empty = self.ufunc, None
         if values.dtype == object or ufunc is None:
             values = values.astype(object)
@@ -55,14 +55,14 @@ class Operation:
         return merged
 
     def _unless_empty(self, one: Any, other: Any) -> Any:
-        """Merge two partials, either of which may be None, the empty one."""
+        """Merge two partials, either of which may be None, the empty partial."""
         if one is None or other is None:
             return one if other is None else other
         return self.function(one, other)
 
 
 def operation_of(given: Operation | np.ufunc | Callable[[Any, Any], Any]) -> Operation:
-    """Look up the capabilities of a merge; an unknown function is assumed to have none."""
+    """Look up the capabilities of a merge of partials; an unknown function has none."""
     if isinstance(given, Operation):
         return given
     if isinstance(given, np.ufunc) and given in _OPERATIONS:
@@ -72,24 +72,29 @@ def operation_of(given: Operation | np.ufunc | Callable[[Any, Any], Any]) -> Ope
 
 
 def _lowest(dtype: np.dtype[Any]) -> Any:
+    """The empty partial of maxima: the lowest value of a type."""
     return False if dtype.kind == "b" else -np.inf if dtype.kind == "f" else np.iinfo(dtype).min
 
 
 def _highest(dtype: np.dtype[Any]) -> Any:
+    """The empty partial of minima: the highest value of a type."""
     return True if dtype.kind == "b" else np.inf if dtype.kind == "f" else np.iinfo(dtype).max
 
 
 def _zero(dtype: np.dtype[Any]) -> Any:
+    """The empty partial of sums and ORs: zero."""
     return dtype.type(0)
 
 
-def _ones(dtype: np.dtype[Any]) -> Any:
+def _all_bits(dtype: np.dtype[Any]) -> Any:
+    """The empty partial of bitwise ANDs: all bits set."""
     return np.invert(dtype.type(0))
 
 
 def _of_ufunc(
     ufunc: np.ufunc, function: Callable[[Any, Any], Any], empty: Callable[[np.dtype[Any]], Any]
 ) -> Operation:
+    """Build the merge of partials that a numpy ufunc computes, with its capabilities."""
     return Operation(
         name=ufunc.__name__,
         function=function,
@@ -109,7 +114,7 @@ _OPERATIONS: dict[np.ufunc, Operation] = {
     np.fmax: _of_ufunc(np.fmax, max, _lowest),
     np.fmin: _of_ufunc(np.fmin, min, _highest),
     np.bitwise_or: _of_ufunc(np.bitwise_or, operator.or_, _zero),
-    np.bitwise_and: _of_ufunc(np.bitwise_and, operator.and_, _ones),
+    np.bitwise_and: _of_ufunc(np.bitwise_and, operator.and_, _all_bits),
     np.logical_or: _of_ufunc(np.logical_or, operator.or_, lambda _: False),
     np.logical_and: _of_ufunc(np.logical_and, operator.and_, lambda _: True),
 }

@@ -24,7 +24,7 @@ _MOST_CHECKS = 12
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Basis:
-    """Independent columns of a matrix, and the rows on which they are independent.
+    """Independent columns of a fragment matrix, and the rows on which they are independent.
 
     matrix = matrix[:, columns] @ coefficients; `integral` if all coefficients are integers.
     """
@@ -37,7 +37,7 @@ class Basis:
 
 
 def independent(matrix: Bools, prefer: Ints) -> Basis:
-    """Choose a basis of the columns: preferred ones first, then columns with few ones.
+    """Choose a basis of a matrix's columns: preferred ones first, then columns with few ones.
 
     With short columns, a query that is a union of disjoint queries becomes their sum, and few
     queries are differences of long ones. Modulo a prime the rank may be too low, never too high;
@@ -54,7 +54,7 @@ def independent(matrix: Bools, prefer: Ints) -> Basis:
             coefficients = np.empty_like(lifted)
             coefficients[:, order] = lifted
             return Basis(reduced.rows, columns, coefficients, integral=True)
-        basis = _fractions(matrix, reduced.rows, columns)
+        basis = _basis_with_fractions(matrix, reduced.rows, columns)
         check = _checked_by_primes(matrix, basis)
         if check.proved:
             return basis
@@ -64,8 +64,8 @@ def independent(matrix: Bools, prefer: Ints) -> Basis:
     raise AssertionError("some prime divides none of the minors")
 
 
-def combine(pivots: Bools, columns: Ints, prime: int) -> Floats:
-    """Compute the coefficients modulo a prime, from rows on which the columns are independent.
+def column_coefficients(pivots: Bools, columns: Ints, prime: int) -> Floats:
+    """Compute the coefficients of all matrix columns modulo a prime, given independent columns.
 
     The result has no rows if the prime divides a denominator.
     """
@@ -79,14 +79,14 @@ def combine(pivots: Bools, columns: Ints, prime: int) -> Floats:
 
 
 def _reproduces(matrix: Bools, columns: Ints, lifted: Floats, order: Ints) -> bool:
-    """Whether integer coefficients combine the columns to the matrix, without rounding."""
+    """Whether integer coefficients combine the basis columns to the matrix, without rounding."""
     exact = np.abs(lifted).sum(axis=0).max(initial=0) < 1 << 53
     return bool(exact and (matrix[:, columns] @ lifted == matrix[:, order]).all())
 
 
-def _fractions(matrix: Bools, rows: Ints, columns: Ints) -> Basis:
-    """Find a basis with small coefficients that are no integers, as doubles; else share nothing."""
-    for candidate in _candidates(matrix, columns):
+def _basis_with_fractions(matrix: Bools, rows: Ints, columns: Ints) -> Basis:
+    """Find basis columns with small fractional coefficients, as doubles; else all are basis."""
+    for candidate in _candidate_bases(matrix, columns):
         chosen, coefficients = _with_small_coefficients(matrix, candidate)
         if len(chosen) and (np.abs(matrix[:, chosen] @ coefficients - matrix) <= CLOSE).all():
             return Basis(rows, chosen, coefficients, integral=False)
@@ -95,15 +95,15 @@ def _fractions(matrix: Bools, rows: Ints, columns: Ints) -> Basis:
     return Basis(rows, every, np.eye(len(every)), integral=True, notices=(why,))
 
 
-def _candidates(matrix: Bools, columns: Ints) -> Iterator[Ints]:
-    """The columns given, then those that a pivoted QR factorization chooses."""
+def _candidate_bases(matrix: Bools, columns: Ints) -> Iterator[Ints]:
+    """Two bases to try: the matrix columns given, then those that a pivoted QR chooses."""
     yield columns
     pivoted = linalg.qr(matrix.astype(np.float64), mode="r", pivoting=True)[1]
     yield np.sort(pivoted[: len(columns)])
 
 
 def _with_small_coefficients(matrix: Bools, columns: Ints) -> tuple[Ints, Floats]:
-    """Exchange basis columns while a coefficient is large, which increases the basis' volume."""
+    """Exchange basis columns of the matrix while a coefficient is large: its volume increases."""
     columns = columns.copy()
     coefficients = _least_squares(matrix, columns)
     for _ in range(4 * len(columns)):
@@ -124,6 +124,7 @@ def _with_small_coefficients(matrix: Bools, columns: Ints) -> tuple[Ints, Floats
 
 
 def _least_squares(matrix: Bools, columns: Ints) -> Floats:
+    """Solve for coefficients that combine basis columns to all matrix columns; NaN if singular."""
     orthogonal, triangular = np.linalg.qr(matrix[:, columns].astype(np.float64))
     if not np.diagonal(triangular).all():
         return np.full((len(columns), matrix.shape[1]), np.nan)
@@ -131,14 +132,14 @@ def _least_squares(matrix: Bools, columns: Ints) -> Floats:
 
 
 class _Check(NamedTuple):
-    """Whether a basis reproduces its matrix modulo all primes tried, and whether that proves it."""
+    """Whether basis columns reproduce a matrix modulo all primes tried, and if that proves it."""
 
     agreed: bool
     proved: bool
 
 
 def _checked_by_primes(matrix: Bools, basis: Basis) -> _Check:
-    """Check modulo primes that the columns of a basis suffice."""
+    """Check modulo primes that the basis columns suffice for the whole fragment matrix."""
     rank = len(basis.columns)
     if basis.integral or rank == min(matrix.shape):
         return _Check(agreed=True, proved=True)
@@ -147,7 +148,7 @@ def _checked_by_primes(matrix: Bools, basis: Basis) -> _Check:
     needed = (order + 1) / 2 * math.log2(order + 1) - order
     pivots, bits = matrix[basis.rows], 0.0
     for prime in islice(modular.primes(), 1, _MOST_CHECKS + 1):
-        coefficients = combine(pivots, basis.columns, prime)
+        coefficients = column_coefficients(pivots, basis.columns, prime)
         if len(coefficients) < rank:
             continue
         if (modular.product(matrix[:, basis.columns], coefficients, prime) != matrix).any():

@@ -13,19 +13,19 @@ import numpy as np
 from gingham.algebra.fragments.composition import Preference, Strategy, Timing, add_composition
 from gingham.algebra.fragments.concepts import (
     Concepts,
-    closed,
+    closed_concepts,
+    large_concepts,
     most_constrained_first,
-    pool,
-    stars,
+    star_concepts,
     surprise,
     together,
 )
-from gingham.algebra.fragments.cover import Cover
+from gingham.algebra.fragments.cover import SetCover
 from gingham.algebra.fragments.cover_search import Budget, CoverSearch
 from gingham.algebra.fragments.irreducible import essential, fooling, irreducible, looks_random
 from gingham.core.arrays import Bools, Float32s
 
-# The work (see `Cover.work`) of an effort of one: about a millisecond.
+# The work (see `SetCover.work`) of an effort of one: about a millisecond.
 _WORK = 1_000_000
 # The most entries times concepts of a cover.
 _INCIDENCES = 1 << 26
@@ -40,14 +40,14 @@ _STEPS = 20
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SetBasis:
-    """The rows of a basis, with notices of how small it is compared with a lower bound."""
+    """The rows of a fragment matrix's set basis, with notices on its distance to a lower bound."""
 
     rows: Bools
     notices: tuple[str, ...] = ()
 
 
 def set_basis(matrix: Bools, effort: int, seed: int, seconds: float | None = None) -> SetBasis:
-    """Find few rows whose ORs give every row of the matrix, which has no all-zero row.
+    """Find few rows whose ORs give every row of a fragment matrix without all-zero rows.
 
     1. Drop rows and columns that are ORs of others. One basis row for each remaining row, or for
        each remaining column, is a first basis.
@@ -61,7 +61,7 @@ def set_basis(matrix: Bools, effort: int, seed: int, seconds: float | None = Non
     until = time.monotonic() + (np.inf if seconds is None else seconds)
     rows, columns = irreducible(matrix)
     ones = matrix[np.ix_(rows, columns)].astype(np.float32)
-    concepts = stars(ones)
+    concepts = star_concepts(ones)
     if ones.size > _SMALL and looks_random(ones):
         notices = (f"{len(concepts)} records; what is left looks random and was not searched",)
     else:
@@ -70,13 +70,13 @@ def set_basis(matrix: Bools, effort: int, seed: int, seconds: float | None = Non
         least = fooling(ones, needed, len(concepts), rng)
         notices = ()
         if least < len(concepts):
-            concepts, notices = _search(ones, needed, concepts, least, effort, rng, until)
+            concepts, notices = _search_covers(ones, needed, concepts, least, effort, rng, until)
     # A dropped column belongs to a concept if all of the concept's rows have it.
     missing = 1 - matrix[rows].astype(np.float32)
     return SetBasis(concepts.rows.astype(np.float32) @ missing == 0, notices)
 
 
-def _search(
+def _search_covers(
     ones: Float32s,
     needed: Bools,
     first_cover: Concepts,
@@ -85,23 +85,23 @@ def _search(
     rng: np.random.Generator,
     until: float,
 ) -> tuple[Concepts, tuple[str, ...]]:
-    """Cover the needed ones by few concepts, starting from several covers; return notices too."""
+    """Cover the needed matrix ones by few concepts, starting from several covers; with notices."""
     at_row, at_column = np.nonzero(needed)
     starts = [first_cover, most_constrained_first(ones, needed)]
     if ones.size <= _COMPOSED:
-        starts += [_composed(ones, strategy) for strategy in _STRATEGIES]
+        starts += [_composed_basis(ones, strategy) for strategy in _STRATEGIES]
     most = _INCIDENCES * 2 // (3 * len(at_row))
-    grown = pool(ones)
+    grown = large_concepts(ones)
     grown = grown[np.argsort(-surprise(grown, ones), kind="stable")[:most]]
     concepts = together([*starts, grown])
     by_row, by_column = np.ascontiguousarray(concepts.rows.T), concepts.columns.T.copy()
     members = by_row[at_row] & by_column[at_column]
     ends = np.cumsum([len(start) for start in starts]).tolist()
     candidates = [
-        _pruned(members, range(end - len(start), end))
+        _prune_cover(members, range(end - len(start), end))
         for start, end in zip(starts, ends, strict=True)
     ]
-    cover = Cover(members, spare=len(concepts) // 2)
+    cover = SetCover(members, spare=len(concepts) // 2)
     for worth in (None, surprise(concepts, ones)):
         cover.greedy(worth)
         candidates.append(cover.chosen.tolist())
@@ -115,14 +115,14 @@ def _search(
     return smallest, (bound + late,)
 
 
-def _pruned(members: Bools, chosen: range) -> list[int]:
-    """The concepts that are left when those not needed are dropped from a cover."""
-    cover = Cover(members[:, chosen.start : chosen.stop])
+def _prune_cover(members: Bools, chosen: range) -> list[int]:
+    """The concepts that are left when those not needed are dropped from a set cover."""
+    cover = SetCover(members[:, chosen.start : chosen.stop])
     cover.start(range(len(chosen)))
     return [chosen[number] for number in cover.chosen.tolist()]
 
 
-def _composed(ones: Float32s, strategy: Strategy) -> Concepts:
-    """The basis that Add Composition finds, closed to concepts."""
-    concepts = closed(add_composition(ones > 0, strategy), ones)
+def _composed_basis(ones: Float32s, strategy: Strategy) -> Concepts:
+    """The set basis that Add Composition finds, closed to concepts."""
+    concepts = closed_concepts(add_composition(ones > 0, strategy), ones)
     return concepts[np.flatnonzero(concepts.rows.any(axis=1))]

@@ -16,7 +16,7 @@ TRIED = 10_000
 
 
 def adopt(plan: SharingPlan, queries: Sequence[JoinQuery], query: JoinQuery) -> SharingPlan | None:
-    """Add a query to a plan, to be estimated from sketches that the plan has; None if it cannot be.
+    """Add a query to a plan of shared sketches, to be estimated from these; None if it cannot be.
 
     It can be if for each of its relations one of the plan's `queries` reads the same rows by the
     same attributes, and if signs fit: joined attributes have the same xi family, all others
@@ -28,7 +28,9 @@ def adopt(plan: SharingPlan, queries: Sequence[JoinQuery], query: JoinQuery) -> 
         for occurrence, factor in zip(other.occurrences, plan.factors[other.name], strict=True):
             available[occurrence][factor] = None
     chosen = max(
-        _fitting(plan, tree, [list(available[occurrence]) for occurrence in tree.occurrences]),
+        _fitting_factors(
+            plan, tree, [list(available[occurrence]) for occurrence in tree.occurrences]
+        ),
         key=lambda factors: _copies(plan, factors),
         default=None,
     )
@@ -42,10 +44,10 @@ def adopt(plan: SharingPlan, queries: Sequence[JoinQuery], query: JoinQuery) -> 
     )
 
 
-def _fitting(
+def _fitting_factors(
     plan: SharingPlan, tree: JoinTree, choices: Sequence[Sequence[Factor]]
 ) -> Iterator[tuple[Factor, ...]]:
-    """Try combinations of one factor for each occurrence; yield those whose signs fit."""
+    """Try combinations of one sketch factor for each occurrence; yield those whose signs fit."""
     for factors in islice(product(*choices), TRIED):
         # All sketches of a factor are on the same xi families; an empty factor estimates nothing.
         if not all(factors):
@@ -58,5 +60,5 @@ def _fitting(
 
 
 def _copies(plan: SharingPlan, factors: Sequence[Factor]) -> int:
-    """The number of copies of an estimate: the words of its smallest sketch."""
+    """The number of copies of a join estimate: the words of its smallest sketch."""
     return min(plan.words[vertex] for factor in factors for vertex, _ in factor)

@@ -30,7 +30,7 @@ MOST_FLOW = 2**31 - 1
 
 @dataclass(frozen=True, slots=True)
 class Allocation(Generic[Q, V]):
-    """Words for each vertex, copies for each query, and the expected error of the workload.
+    """Words for each sketch, copies for each query, and the expected error of the workload.
 
     `continuous` is the optimal division if words could be fractions.
     """
@@ -43,7 +43,7 @@ class Allocation(Generic[Q, V]):
 
 @dataclass(frozen=True, slots=True)
 class Component:
-    """Vertices and queries that get equally many words in the optimal division."""
+    """Sketches and queries that get equally many words each in the optimal division of a budget."""
 
     vertices: tuple[int, ...]
     queries: tuple[int, ...]
@@ -51,7 +51,7 @@ class Component:
 
     @property
     def share(self) -> float:
-        """The words of each vertex, in proportion to those of other components."""
+        """The words of each sketch, in proportion to those of other components."""
         return math.sqrt(self.weight / len(self.vertices))
 
 
@@ -62,7 +62,7 @@ def allocate(
     metric: Metric = "average",
     weights: Mapping[Q, float] | None = None,
 ) -> Allocation[Q, V]:
-    """Divide the budget among vertices, given which vertices each query uses.
+    """Divide the budget of words among sketches, given which sketches each query uses.
 
     >>> uses = {"q1": ["v1", "v2", "v4"], "q2": ["v2", "v3"], "q3": ["v4", "v5"]}
     >>> found = allocate(uses, budget=12, weights={"q1": 3, "q2": 3, "q3": 9})
@@ -78,7 +78,7 @@ def allocate(
     check_budget(budget, len(names))
     by_number = [[numbers[vertex] for vertex in dict.fromkeys(used)] for used in uses.values()]
     all_weights = check_weights(list(uses), weights)
-    divide = _average if metric == "average" else _maximum
+    divide = _divide_for_average if metric == "average" else _divide_for_maximum
     words, continuous = divide(by_number, all_weights, len(names), budget)
     copies = [min(words[v] for v in used) for used in by_number]
     return Allocation(
@@ -90,21 +90,21 @@ def allocate(
 
 
 def workload_error(metric: Metric, weights: Sequence[float], copies: Sequence[float]) -> float:
-    """The error of a workload: the sum of the squared errors of its queries, or the largest."""
+    """The error of a workload's estimates: the sum of queries' squared errors, or the largest."""
     errors = [weight / m for weight, m in zip(weights, copies, strict=True)]
     return math.fsum(errors) if metric == "average" else max(errors)
 
 
 def least_error(metric: Metric, uses: Sequence[Collection[int]], weights: Sequence[float]) -> float:
-    """The least error with one word in all, if words could be fractions; M words have 1/M of it."""
+    """The least error of estimates with one word in all, in fractions; M words have 1/M of it."""
     if metric == "average":
         parts = components(uses, weights)
         return math.fsum(math.sqrt(c.weight * len(c.vertices)) for c in parts) ** 2
-    return math.fsum(_heaviest(uses, weights).values())
+    return math.fsum(_heaviest_query(uses, weights).values())
 
 
 def check_budget(budget: int, vertices: int) -> None:
-    """Refuse a budget of less than one word for each sketch."""
+    """Refuse a memory budget of less than one word for each sketch."""
     if budget < vertices:
         raise GinghamError(
             f"a budget of {budget} words for {vertices} sketches",
@@ -114,7 +114,7 @@ def check_budget(budget: int, vertices: int) -> None:
 
 
 def check_weights(queries: Sequence[Q], weights: Mapping[Q, float] | None) -> list[float]:
-    """Check that each query has a positive weight, and list them; all are 1 if none are given."""
+    """Check that each join query has a positive weight, and list them; all are 1 by default."""
     if weights is None:
         return [1.0] * len(queries)
     for query in queries:
@@ -129,7 +129,7 @@ def check_weights(queries: Sequence[Q], weights: Mapping[Q, float] | None) -> li
 
 
 def components(uses: Sequence[Collection[int]], weights: Sequence[float]) -> list[Component]:
-    """Split queries and vertices until all vertices of a component deserve equally many words.
+    """Split queries and sketches until all sketches of a component deserve equally many words.
 
     This is ComputeSpace of Dobra et al.
     """
@@ -137,8 +137,8 @@ def components(uses: Sequence[Collection[int]], weights: Sequence[float]) -> lis
     finished: list[Component] = []
     while unfinished:
         queries, vertices = unfinished.pop()
-        for part in _connected(uses, queries, vertices):
-            below, above = _split(uses, weights, *part)
+        for part in _connected_components(uses, queries, vertices):
+            below, above = _split_component(uses, weights, *part)
             if not below[0] and not above[0]:
                 weight = math.fsum(weights[q] for q in part[0])
                 finished.append(Component(tuple(sorted(part[1])), part[0], weight))
@@ -153,10 +153,10 @@ _Part = tuple[tuple[int, ...], frozenset[int]]  # queries, vertices
 NOTHING: _Part = ((), frozenset())
 
 
-def _connected(
+def _connected_components(
     uses: Sequence[Collection[int]], queries: tuple[int, ...], vertices: frozenset[int]
 ) -> list[_Part]:
-    """The connected parts of the graph of some queries and the vertices that they use."""
+    """The connected parts of the graph of some join queries and the sketches that they use."""
     groups = DisjointSets[tuple[str, int]]()
     for query in queries:
         for vertex in uses[query]:
@@ -171,13 +171,13 @@ def _connected(
     ]
 
 
-def _split(
+def _split_component(
     uses: Sequence[Collection[int]],
     weights: Sequence[float],
     queries: tuple[int, ...],
     vertices: frozenset[int],
 ) -> tuple[_Part, _Part]:
-    """Find what deserves fewer words than the average of this component, and what deserves more.
+    """Find which sketches deserve fewer words than the average of this component, and which more.
 
     In a flow network each vertex supplies the weight of the component, and each query demands its
     weight times the number of vertices. Where the flow does not saturate, vertices that are left
@@ -211,11 +211,11 @@ def _split(
         lambda q: [v for v, vertex in enumerate(ordered) if q in users[vertex]],
         lambda v: [q for q, amount in flow[v].items() if amount],
     )
-    return _part(queries, ordered, below[1], below[0]), _part(queries, ordered, *above)
+    return _subgraph(queries, ordered, below[1], below[0]), _subgraph(queries, ordered, *above)
 
 
 def _flow(users: list[list[int]], supply: int, demands: list[int]) -> list[dict[int, int]]:
-    """Compute a maximum flow: how much each vertex gives to each query that uses it."""
+    """Compute a maximum flow: how much weight each sketch gives to each query that uses it."""
     n, sink = len(users), 1 + len(users) + len(demands)
     rows = [
         [*range(1, 1 + n)],
@@ -244,7 +244,7 @@ def _flow(users: list[list[int]], supply: int, demands: list[int]) -> list[dict[
 def _reached(
     start: list[int], forth: Callable[[int], list[int]], back: Callable[[int], list[int]]
 ) -> tuple[set[int], set[int]]:
-    """Walk from some nodes of a bipartite graph: the nodes reached on this and the other side."""
+    """Walk the graph of sketches and queries from some nodes: those reached on each side."""
     this_side, other_side, unvisited = set(start), set[int](), list(start)
     while unvisited:
         for other in forth(unvisited.pop()):
@@ -256,34 +256,36 @@ def _reached(
     return this_side, other_side
 
 
-def _part(
+def _subgraph(
     queries: tuple[int, ...], vertices: list[int], of_queries: set[int], of_vertices: set[int]
 ) -> _Part:
-    """Select queries and vertices by their positions."""
+    """Select queries and sketches of a component by their positions."""
     return (
         tuple(queries[q] for q in sorted(of_queries)),
         frozenset(vertices[v] for v in of_vertices),
     )
 
 
-def _average(
+def _divide_for_average(
     uses: list[list[int]], weights: list[float], vertices: int, budget: int
 ) -> tuple[list[int], list[float]]:
-    """Divide words for the least sum of squared errors; also if words could be fractions."""
+    """Divide words among sketches for the least sum of squared errors; also in fractions."""
     parts = components(uses, weights)
-    fill = _filled([(c.share, len(c.vertices)) for c in parts], budget)
+    fill = _fill_factor([(c.share, len(c.vertices)) for c in parts], budget)
     continuous = [0.0] * vertices
     for component in parts:
         for vertex in component.vertices:
             continuous[vertex] = max(1.0, fill * component.share)
     # Rounded down after a tiny increase: 3 computed as 2.9999999 stays 3.
     words = [math.floor(m * (1 + 1e-12)) for m in continuous]
-    _spend(budget - sum(words), words, uses, weights)
+    _spend_leftover_words(budget - sum(words), words, uses, weights)
     return words, continuous
 
 
-def _spend(left: int, words: list[int], uses: list[list[int]], weights: list[float]) -> None:
-    """Give the words that rounding down left over to where one helps most; changes `words`."""
+def _spend_leftover_words(
+    left: int, words: list[int], uses: list[list[int]], weights: list[float]
+) -> None:
+    """Give words that rounding left over to the sketches where one helps most; changes `words`."""
     while left > 0:
         best, chosen = 0.0, list[int]()
         for used, weight in zip(uses, weights, strict=True):
@@ -299,13 +301,13 @@ def _spend(left: int, words: list[int], uses: list[list[int]], weights: list[flo
         left -= len(chosen)
 
 
-def _maximum(
+def _divide_for_maximum(
     uses: list[list[int]], weights: list[float], vertices: int, budget: int
 ) -> tuple[list[int], list[float]]:
-    """Divide words for the least largest error; also if words could be fractions."""
-    heaviest = _heaviest(uses, weights)
+    """Divide words among sketches for the least largest error; also in fractions."""
+    heaviest = _heaviest_query(uses, weights)
     need = [heaviest[vertex] for vertex in range(vertices)]
-    fill = _filled([(n, 1) for n in need], budget)
+    fill = _fill_factor([(n, 1) for n in need], budget)
     continuous = [max(1.0, fill * n) for n in need]
     # The continuous optimum rounded down fits the budget. The best error is not larger than that
     # one's, so each vertex gets the words which that error takes; then the worst gets the next.
@@ -320,8 +322,8 @@ def _maximum(
     return words, continuous
 
 
-def _heaviest(uses: Sequence[Collection[int]], weights: Sequence[float]) -> dict[int, float]:
-    """The largest weight of a query that uses each vertex."""
+def _heaviest_query(uses: Sequence[Collection[int]], weights: Sequence[float]) -> dict[int, float]:
+    """The largest weight of a query that uses each sketch."""
     heaviest: dict[int, float] = {}
     for used, weight in zip(uses, weights, strict=True):
         for vertex in used:
@@ -329,8 +331,8 @@ def _heaviest(uses: Sequence[Collection[int]], weights: Sequence[float]) -> dict
     return heaviest
 
 
-def _filled(shares: Sequence[tuple[float, int]], budget: int) -> float:
-    """Find the factor with which shares add up to the budget, if each gets at least one word.
+def _fill_factor(shares: Sequence[tuple[float, int]], budget: int) -> float:
+    """Find the factor with which shares add up to the budget, if each sketch gets a word or more.
 
     A pair is a share, and how many vertices have it.
     """

@@ -23,7 +23,7 @@ EFFORT = 12_000_000
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A vertex of the joint graph: the rows that it sketches, the xi family of each attribute."""
+    """A sketch to be made: the rows of a relation, and the xi family of each join attribute."""
 
     occurrence: Occurrence
     families: tuple[int, ...]
@@ -48,7 +48,7 @@ def coalesce(
     ties: Collection[Occurrence] = (),
     effort: int = EFFORT,
 ) -> JointGraph:
-    """Coalesce greedily the pair of vertices that lowers the error most, until none is left.
+    """Let queries share sketches: coalesce the pair that lowers the error most, until none is left.
 
     Without `share` every query has its own vertices. `fold` also coalesces the two sides of a
     self-join, whose sketches are equal. `ties` are occurrences, without their selections, whose
@@ -86,7 +86,7 @@ def coalesce(
 
 
 class _Search:
-    """The joint graph while vertices are coalesced.
+    """The joint graph of join queries while sketches (vertices) are coalesced.
 
     A slot is one attribute of one vertex; a union-find over slots holds their xi families.
     """
@@ -115,14 +115,14 @@ class _Search:
                 self.parent[self.family(b)] = self.family(a)
 
     def family(self, slot: int) -> int:
-        """The slot that stands for this slot's xi family."""
+        """The slot that stands for the xi family of this slot, an attribute of a sketch."""
         while self.parent[slot] != slot:
             self.parent[slot] = self.parent[self.parent[slot]]
             slot = self.parent[slot]
         return slot
 
     def run(self, metric: Metric, weights: Sequence[float], effort: int) -> tuple[str, ...]:
-        """Coalesce greedily; returns notices.
+        """Coalesce pairs of sketches greedily; returns notices.
 
         The gain of a pair rarely grows while others are coalesced, so a pair is weighed again only
         when its last known gain is the best.
@@ -147,7 +147,7 @@ class _Search:
         return ()
 
     def _unweighed(self, pairs: list[tuple[int, int]]) -> tuple[str, ...]:
-        """Coalesce all pairs that can be, in this order; returns a notice."""
+        """Coalesce all pairs of sketches that can be, in this order; returns a notice."""
         for pair in pairs:
             one, other = sorted(self.home[vertex] for vertex in pair)
             if one != other and (fitting := self.fitting(one, other)):
@@ -155,7 +155,7 @@ class _Search:
         return (f"sharing: too many pairs of sketches, {len(pairs)} were coalesced unweighed",)
 
     def pairs(self) -> Iterator[tuple[int, int]]:
-        """All pairs of vertices that sketch the same attributes of the same rows."""
+        """All pairs of sketches of the same attributes of the same rows."""
         by_occurrence: dict[Occurrence, list[int]] = defaultdict(list)
         for vertex, occurrence in enumerate(self.occurrences):
             by_occurrence[occurrence].append(vertex)
@@ -163,7 +163,7 @@ class _Search:
             yield from combinations(vertices, 2)
 
     def uses(self, merged: tuple[int, int] = (-1, -1)) -> list[set[int]]:
-        """The vertices of each query, now or if a pair (remaining, removed) were merged."""
+        """The sketches of each query, now or if a pair (remaining, removed) were coalesced."""
         remaining, removed = merged
         homes = [remaining if home == removed else home for home in self.home]
         stops = [*self.starts[1:], len(homes)]
@@ -177,13 +177,13 @@ class _Search:
                 self.unite(tied[0], slots)
 
     def fitting(self, one: int, other: int) -> tuple[int, ...] | None:
-        """As `order`, or None if the vertices may not become one."""
+        """As `order`, or None if these two sketches may not become one."""
         if not self.fold and self.users[one] & self.users[other]:
             return None
         return self.order(one, other)
 
     def order(self, one: int, other: int) -> tuple[int, ...] | None:
-        """Order the slots of `other` such that they can be united pairwise with those of `one`."""
+        """Order the join attributes of sketch `other` to be united pairwise with those of `one`."""
         attributes = self.occurrences[one].attributes
         positions: dict[str, list[int]] = defaultdict(list)
         for position, attribute in enumerate(attributes):
@@ -200,7 +200,7 @@ class _Search:
         return None
 
     def well_formed(self, ones: Sequence[int], others: Sequence[int]) -> bool:
-        """Whether uniting slots pairwise leaves every query with at most one edge per xi family."""
+        """Whether uniting attributes leaves every query with at most one edge per xi family."""
         united: dict[int, set[int]] = {}
         for pair in zip(ones, others, strict=True):
             parts = [united.get(family, {family}) for family in map(self.family, pair)]
@@ -216,14 +216,14 @@ class _Search:
         return True
 
     def merge(self, one: int, other: int, slots: Sequence[int]) -> None:
-        """Coalesce two vertices; `slots` are those of `other`, in order."""
+        """Coalesce two sketches into one; `slots` are those of `other`, in order."""
         self.unite(one, slots)
         self.users[one] |= self.users[other]
         del self.alive[other]
         self.home = [one if home == other else home for home in self.home]
 
     def unite(self, one: int, slots: Sequence[int]) -> None:
-        """Put slots pairwise into one xi family."""
+        """Put attributes of sketches (slots) pairwise into one xi family."""
         for left, right in zip(self.slots[one], slots, strict=True):
             a, b = self.family(left), self.family(right)
             if a != b:
@@ -231,7 +231,7 @@ class _Search:
                 self.queries[a] |= self.queries[b]
 
     def graph(self, notices: tuple[str, ...]) -> JointGraph:
-        """The graph with vertices and families numbered from zero."""
+        """The joint graph, with sketches and xi families numbered from zero."""
         numbers = {vertex: number for number, vertex in enumerate(self.alive)}
         families: dict[int, int] = {}
         nodes = [

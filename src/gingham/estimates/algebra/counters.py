@@ -22,7 +22,7 @@ BITS = (1 << np.arange(8, dtype=np.uint8)).reshape(8, 1)
 
 
 def count(families: Sequence[Words], keys: Sequence[Words], frequencies: Ints) -> Ints:
-    """Compute one counter for each copy: the sum of frequency times the product of keys' signs.
+    """Compute a sketch's counters, one per copy: the sum of frequency times signs of join keys.
 
     There is a xi family (its seeds) and a column of keys for each attribute; frequencies may be
     negative.
@@ -36,10 +36,10 @@ def count_slices(
     frequencies: Ints,
     starts: Positions,
 ) -> Ints:
-    """Compute a row of counters for each slice; `starts` has the first key of each slice."""
+    """Compute a row of sketch counters for each slice; `starts` has the first key of each slice."""
     check_magnitude(frequencies)
     if len(starts) > 1:
-        keys, frequencies, starts = _aligned(keys, frequencies, starts)
+        keys, frequencies, starts = _aligned_slices(keys, frequencies, starts)
     # Modulo 2^64, which is exact: check_magnitude refuses what would overflow.
     total = np.zeros((len(starts), len(families[0])), dtype=np.uint64)
     parities = _Parities(families, -(-min(len(frequencies), BLOCK) // 64))
@@ -56,7 +56,7 @@ def count_slices(
 
 
 def check_magnitude(frequencies: Ints) -> None:
-    """Refuse frequencies whose magnitudes add up to more than a counter holds."""
+    """Refuse frequencies of join keys that add up to more than a sketch's counter holds."""
     # As floats first: exact sums of whole numbers are slow and rarely needed.
     if np.abs(frequencies.astype(np.float64)).sum() < LARGEST / 2:
         return
@@ -65,7 +65,7 @@ def check_magnitude(frequencies: Ints) -> None:
 
 
 def overflow() -> AnswerError:
-    """The error of a counter that 64 bits cannot hold."""
+    """The error of a sketch's counter that 64 bits cannot hold."""
     return AnswerError(
         "a sketch counter overflows",
         "the values of one relation add up to more than 64 bits hold",
@@ -74,7 +74,7 @@ def overflow() -> AnswerError:
 
 
 class _Parities:
-    """Finds for each copy the keys whose product of signs is -1, as one bit for each key.
+    """Finds for each copy of a sketch the join keys whose product of signs is -1, as bits.
 
     The same memory is used for all blocks: allocating it costs more than the computation.
     """
@@ -91,9 +91,11 @@ class _Parities:
         self._table = np.zeros((256, words), dtype=np.uint64)
 
     def of(self, keys: Sequence[Words]) -> Iterator[tuple[slice, Words]]:
-        """Yield copies and their bits, which the next step overwrites; 0 where there is no key."""
+        """Yield copies and the bits of their keys' signs, which the next step overwrites."""
         words = self._table.shape[1]
-        planes = [[*_planes(column, words), *_planes(cubes(column), words)] for column in keys]
+        planes = [
+            [*_bit_planes(column, words), *_bit_planes(cubes(column), words)] for column in keys
+        ]
         for copies in self._copies:
             size = copies.stop - copies.start
             odd, rows = self._odd[:size], self._rows[:size]
@@ -108,45 +110,45 @@ class _Parities:
             yield copies, odd
 
     def _choices(self, eight: Sequence[Words]) -> Words:
-        """Fill the table: row c is the exclusive or of the rows whose bits are set in c."""
+        """Fill the table of signs: row c is the exclusive or of rows whose bits are set in c."""
         table = self._table
         for bit, row in enumerate(eight):
             np.bitwise_xor(table[: 1 << bit], row, out=table[1 << bit : 2 << bit])
         return table
 
 
-def _planes(values: Words, words: int) -> Words:
-    """Transpose words to bit planes: row b has bit b of all values."""
+def _bit_planes(values: Words, words: int) -> Words:
+    """Transpose words of join keys or frequencies to bit planes: row b has bit b of all."""
     columns = np.zeros((8, 1, 64 * words), dtype=np.uint8)
     columns[:, 0, : len(values)] = values.astype("<u8", copy=False).view(np.uint8).reshape(-1, 8).T
     return np.packbits(columns & BITS, axis=2, bitorder="little").reshape(64, -1).view("<u8")
 
 
 def _signed_sums(odd: Words, frequencies: Ints, starts: Positions) -> Words:
-    """Sum frequencies, negated where the bit is set, by slice and copy; modulo 2^64."""
+    """Sum frequencies of join keys, negated where the sign bit is set, by slice and copy."""
     least = frequencies.min()
     above = frequencies.view(np.uint64) - least.view(np.uint64)
-    planes = _planes(above, odd.shape[1])[: int(above.max()).bit_length()]
+    planes = _bit_planes(above, odd.shape[1])[: int(above.max()).bit_length()]
     words = starts // 64
-    negated = _count_ones(odd, words) * least.view(np.uint64)
+    negated = _count_sign_bits(odd, words) * least.view(np.uint64)
     for bit, plane in enumerate(planes):
-        negated += _count_ones(odd & plane, words) << np.uint64(bit)
+        negated += _count_sign_bits(odd & plane, words) << np.uint64(bit)
     sums = np.add.reduceat(frequencies.view(np.uint64), starts)
     return sums[:, None] - (negated << ONE)
 
 
-def _count_ones(bits: Words, starts: Positions) -> Words:
-    """Count the bits that are set, by slice and copy."""
+def _count_sign_bits(bits: Words, starts: Positions) -> Words:
+    """Count the sign bits that are set, by slice and copy of a sketch."""
     counts = np.bitwise_count(bits)
     if len(starts) == 1:
         return counts.sum(axis=1, dtype=np.uint64)[None, :]
     return np.add.reduceat(counts, starts, axis=1, dtype=np.uint64).T
 
 
-def _aligned(
+def _aligned_slices(
     keys: Sequence[Words], frequencies: Ints, starts: Positions
 ) -> tuple[list[Words], Ints, Positions]:
-    """Pad slices with keys of frequency zero, so that each starts at a multiple of 64."""
+    """Pad slices with join keys of frequency zero, so that each starts at a multiple of 64."""
     lengths = np.diff(starts, append=len(frequencies))
     padded_lengths = -(-lengths // 64) * 64
     padded_starts = np.cumsum(padded_lengths) - padded_lengths

@@ -9,13 +9,13 @@ T = TypeVar("T", bound=Hashable)
 
 
 class DisjointSets(Generic[T]):
-    """Disjoint sets; an item that was not seen yet is a set of its own."""
+    """Union-find, of join attributes, relations, sketches; an unseen item is a set of its own."""
 
     def __init__(self) -> None:
         self._parents: dict[T, T] = {}
 
     def find(self, item: T) -> T:
-        """The representative of the item's set."""
+        """The representative of the item's set in the union-find."""
         root = item
         while (parent := self._parents.setdefault(root, root)) != root:
             root = parent
@@ -24,13 +24,13 @@ class DisjointSets(Generic[T]):
         return root
 
     def unite(self, one: T, other: T) -> bool:
-        """Unite the sets of two items; False if they are in one set already."""
+        """Unite the sets of two items in the union-find; False if they are one set already."""
         one, other = self.find(one), self.find(other)
         self._parents[other] = one
         return one != other
 
     def all(self) -> list[list[T]]:
-        """Every set, in order of its first item."""
+        """Every set of the union-find, in order of its first item."""
         sets: dict[T, list[T]] = {}
         for item in self._parents:
             sets.setdefault(self.find(item), []).append(item)

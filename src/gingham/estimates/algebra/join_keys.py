@@ -25,7 +25,7 @@ class KeyColumn:
 
 
 def encode_keys(column: npt.ArrayLike) -> KeyColumn:
-    """Encode a column: integers as they are, doubles, dates and times as their bits, text hashed.
+    """Encode join keys as words: integers as they are, doubles, dates, times as bits, text hashed.
 
     NULL is a masked value, None, or NaT. As in Spark, NaN equals NaN and -0.0 equals 0.0.
     Different texts have the same word with probability 2^-64 for each pair.
@@ -38,7 +38,7 @@ def encode_keys(column: npt.ArrayLike) -> KeyColumn:
             return KeyColumn(values.astype(np.int64).view(np.uint64), present, "whole number")
         case "u":
             if (values[present] > np.uint64(2**63 - 1)).any():
-                raise _refused("a key beyond 63 bits", "it would equal a negative one")
+                raise _refused_keys("a key beyond 63 bits", "it would equal a negative one")
             return KeyColumn(values.astype(np.uint64), present, "whole number")
         case "f":
             doubles = np.where(np.isnan(values), np.nan, values + 0.0).astype(np.float64)
@@ -47,13 +47,13 @@ def encode_keys(column: npt.ArrayLike) -> KeyColumn:
             kind = str(values.dtype)
             return KeyColumn(values.view(np.uint64), present & ~np.isnat(values), kind)
         case "O" | "U" | "S":
-            return _objects(values, present)
+            return _encode_objects(values, present)
         case _:
-            raise _refused(f"keys of type {values.dtype}", "they have no 64-bit form")
+            raise _refused_keys(f"keys of type {values.dtype}", "they have no 64-bit form")
 
 
-def _objects(values: npt.NDArray[np.generic], present: Bools) -> KeyColumn:
-    """Encode Python objects: text, bytes, or integers, all of one type."""
+def _encode_objects(values: npt.NDArray[np.generic], present: Bools) -> KeyColumn:
+    """Encode join keys that are Python objects as 64-bit words: text, bytes or integers."""
     listed = [
         value if is_present else None
         for value, is_present in zip(values.tolist(), present.tolist(), strict=True)
@@ -65,15 +65,15 @@ def _objects(values: npt.NDArray[np.generic], present: Bools) -> KeyColumn:
     if types == {int}:
         whole = [value or 0 for value in listed]
         if max(map(abs, whole)) > 2**63 - 1:
-            raise _refused("a key beyond 63 bits", "it would equal another one")
+            raise _refused_keys("a key beyond 63 bits", "it would equal another one")
         return encode_keys(np.ma.MaskedArray(np.array(whole, dtype=np.int64), missing))
     if len(types) > 1 or not types <= {str, bytes}:
-        raise _refused(
+        raise _refused_keys(
             f"keys of types {', '.join(sorted(t.__name__ for t in types))}",
             "a column has keys of one type: numbers, text or times",
         )
     words = {
-        value: int.from_bytes(blake2b(_bytes(value), digest_size=8).digest(), "little")
+        value: int.from_bytes(blake2b(_key_bytes(value), digest_size=8).digest(), "little")
         for value in set(listed)
     }
     return KeyColumn(
@@ -83,9 +83,11 @@ def _objects(values: npt.NDArray[np.generic], present: Bools) -> KeyColumn:
     )
 
 
-def _bytes(value: str | bytes | None) -> bytes:
+def _key_bytes(value: str | bytes | None) -> bytes:
+    """The bytes of a text join key, to be hashed to a word; none for None."""
     return value.encode() if isinstance(value, str) else value or b""
 
 
-def _refused(what: str, why: str) -> AnswerError:
+def _refused_keys(what: str, why: str) -> AnswerError:
+    """The error of join keys that cannot be encoded as words for sketches."""
     return AnswerError(what, why, "whole numbers up to 63 bits, doubles, text, dates or times")

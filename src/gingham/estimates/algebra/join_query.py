@@ -57,7 +57,7 @@ class JoinTree:
 
 
 def join_trees(queries: Iterable[JoinQuery | Sequence[Join]]) -> tuple[JoinTree, ...]:
-    """Write every query as a tree; attributes that are equal to each other get the same edges.
+    """Write every join query as a tree; attributes that are equal to each other get the same edges.
 
     a.x = b.x AND b.x = c.x    and    a.x = c.x AND c.x = b.x    become the same two edges
     """
@@ -67,7 +67,7 @@ def join_trees(queries: Iterable[JoinQuery | Sequence[Join]]) -> tuple[JoinTree,
         query = given if isinstance(given, JoinQuery) else JoinQuery(given)
         name = query.name or f"q{number}"
         try:
-            trees.append(_tree(query, name, forms))
+            trees.append(_join_tree(query, name, forms))
         except QueryError as error:
             raise error.about(f"query {name!r}") from None
     repeated = [name for name, times in Counter(tree.name for tree in trees).items() if times > 1]
@@ -80,11 +80,11 @@ def join_trees(queries: Iterable[JoinQuery | Sequence[Join]]) -> tuple[JoinTree,
     return tuple(trees)
 
 
-def _tree(query: JoinQuery, name: str, forms: Forms) -> JoinTree:
-    """Write one query as a tree, by the forms of the queries before it."""
+def _join_tree(query: JoinQuery, name: str, forms: Forms) -> JoinTree:
+    """Write one join query as a tree, by the forms of the queries before it."""
     relations = dict(query.relations)
-    edges = _without_implied(_members(query.joins, relations))
-    if not _acyclic(edges):
+    edges = _without_implied(_equality_sides(query.joins, relations))
+    if not _joins_are_acyclic(edges):
         edges = _around_cycles(edges)
     edges = _in_common_form(edges, relations, forms)
 
@@ -126,8 +126,10 @@ def _tree(query: JoinQuery, name: str, forms: Forms) -> JoinTree:
     )
 
 
-def _members(joins: Sequence[Join], relations: dict[str, str]) -> Iterator[tuple[Member, Member]]:
-    """Yield both sides of each equality; the second side of a self-join gets another name."""
+def _equality_sides(
+    joins: Sequence[Join], relations: dict[str, str]
+) -> Iterator[tuple[Member, Member]]:
+    """Yield both sides of each join equality; the second side of a self-join gets another name."""
     if not joins:
         raise QueryError(
             "no joins", "a sketch estimates a join", 'give equalities: ("r1", "a", "r2", "b")'
@@ -147,12 +149,12 @@ def _members(joins: Sequence[Join], relations: dict[str, str]) -> Iterator[tuple
 
 
 def _without_implied(edges: Iterable[tuple[Member, Member]]) -> list[tuple[Member, Member]]:
-    """Leave out equalities that follow from those before them."""
+    """Leave out join equalities that follow from those before them."""
     groups = DisjointSets[Member]()
     return [edge for edge in edges if groups.unite(*edge)]
 
 
-def _acyclic(edges: Iterable[tuple[Member, Member]]) -> bool:
+def _joins_are_acyclic(edges: Iterable[tuple[Member, Member]]) -> bool:
     """Whether the joined pairs of relations form no cycle."""
     pairs = {frozenset((left[0], right[0])) for left, right in edges}
     groups = DisjointSets[str]()
@@ -193,7 +195,7 @@ def _around_cycles(edges: list[tuple[Member, Member]]) -> list[tuple[Member, Mem
 def _in_common_form(
     edges: list[tuple[Member, Member]], relations: Mapping[str, str], forms: Forms
 ) -> list[tuple[Member, Member]]:
-    """Write equal attributes as the first query that has them did, unless that is cyclic."""
+    """Write equal join attributes as the first query that has them did, unless that is cyclic."""
     groups = DisjointSets[Member]()
     for edge in edges:
         groups.unite(*edge)
@@ -208,6 +210,6 @@ def _in_common_form(
         )
         others = [edge for edge in edges if edge not in of_group]
         rewritten = [*others, *((by_origin[a], by_origin[b]) for a, b in form)]
-        if _acyclic(rewritten):
+        if _joins_are_acyclic(rewritten):
             edges = rewritten
     return edges

@@ -8,7 +8,7 @@ Row = tuple[int, ...]
 
 
 def basis(rows: Sequence[Row]) -> tuple[Row, ...]:
-    """Compute a basis in echelon form: every given row is a sum of it with whole coefficients.
+    """Compute a lattice basis in echelon form: each row is a sum of it with whole coefficients.
 
     It has as many rows as the rank of the given rows.
 
@@ -23,18 +23,18 @@ def basis(rows: Sequence[Row]) -> tuple[Row, ...]:
             least = min(nonzero, key=lambda row: abs(row[column]))
             for row in nonzero:
                 if row is not least:
-                    _subtract(row, row[column] // least[column], least)
+                    _subtract_multiple(row, row[column] // least[column], least)
         if nonzero:
             pivot = nonzero[0] if nonzero[0][column] > 0 else [-value for value in nonzero[0]]
             left = [row for row in left if row is not nonzero[0]]
             for row in pivots:
-                _subtract(row, row[column] // pivot[column], pivot)
+                _subtract_multiple(row, row[column] // pivot[column], pivot)
             pivots.append(pivot)
     return tuple(tuple(row) for row in pivots)
 
 
 def coordinates(row: Row, echelon: Sequence[Row]) -> Row | None:
-    """Find whole coefficients with which rows in echelon form add up to a row; None without such.
+    """Find whole coefficients with which a lattice basis adds up to a row; None without such.
 
     >>> coordinates((1, 2, 1), [(1, 0, -1), (0, 1, 1)])
     (1, 2)
@@ -47,12 +47,12 @@ def coordinates(row: Row, echelon: Sequence[Row]) -> Row | None:
         times, rest = divmod(left[lead], pivot[lead])
         if rest:
             return None
-        _subtract(left, times, pivot)
+        _subtract_multiple(left, times, pivot)
         coefficients.append(times)
     return None if any(left) else tuple(coefficients)
 
 
-def _subtract(row: list[int], times: int, other: Sequence[int]) -> None:
-    """Subtract a multiple of another row, in place."""
+def _subtract_multiple(row: list[int], times: int, other: Sequence[int]) -> None:
+    """Subtract a multiple of another row of an integer lattice, in place."""
     if times:
         row[:] = [value - times * more for value, more in zip(row, other, strict=True)]

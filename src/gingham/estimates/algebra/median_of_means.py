@@ -28,7 +28,7 @@ class Estimate:
 
 
 def median_of_means(samples: Floats, confidence: float = 0.95, words: int = 0) -> Estimate:
-    """Estimate the expectation of samples by their mean, which is unbiased, with an interval.
+    """Estimate a join's answer from samples by their mean, with an interval around it.
 
     The interval is around a median of means. By Chebyshev's inequality the mean of a group is off
     by more than k standard deviations with probability 1/k² at most; the median is off only if half
@@ -41,7 +41,7 @@ def median_of_means(samples: Floats, confidence: float = 0.95, words: int = 0) -
         )
     copies, value = len(samples), float(samples.mean())
     variance = float(samples.var(ddof=1)) if copies > 1 else math.inf
-    if copies < fewest(confidence):
+    if copies < fewest_copies(confidence):
         lower, upper = -math.inf, math.inf
     else:
         lower, upper = _interval(samples, variance, confidence)
@@ -55,13 +55,13 @@ def median_of_means(samples: Floats, confidence: float = 0.95, words: int = 0) -
     )
 
 
-def fewest(confidence: float) -> int:
-    """The least number of samples with an interval: enough to see what the interval may miss."""
+def fewest_copies(confidence: float) -> int:
+    """The least number of copies (samples) for which an estimate has a finite interval."""
     return max(_FEWEST, math.ceil(2 / (1 - confidence)))
 
 
 def _interval(samples: Floats, variance: float, confidence: float) -> tuple[float, float]:
-    """The interval around the median of means of as many groups as make it shortest."""
+    """The interval of an estimate: the median of means of as many groups as make it shortest."""
     groups, deviations = _shortest(confidence, len(samples))
     middle = float(np.median([part.mean() for part in np.array_split(samples, groups)]))
     reach = deviations * math.sqrt(variance / (len(samples) // groups))
@@ -69,7 +69,7 @@ def _interval(samples: Floats, variance: float, confidence: float) -> tuple[floa
 
 
 def _shortest(confidence: float, copies: int) -> tuple[int, float]:
-    """The number of groups with the shortest interval, and its width in standard deviations."""
+    """The number of groups of samples with the shortest interval, and its width in deviations."""
     choices = [(groups, _deviations(groups, confidence)) for groups in range(1, 33, 2)]
     possible = [choice for choice in choices if choice[0] <= max(1, copies // 2)]
     return min(possible, key=lambda choice: choice[1] * math.sqrt(choice[0]))
@@ -77,7 +77,7 @@ def _shortest(confidence: float, copies: int) -> tuple[int, float]:
 
 @cache
 def _deviations(groups: int, confidence: float) -> float:
-    """How many standard deviations of a group's mean the median is off by at most."""
+    """How many standard deviations of a group's mean the median of means is off by at most."""
     low, high = 0.0, 0.5
     for _ in range(60):
         middle = (low + high) / 2
@@ -86,7 +86,7 @@ def _deviations(groups: int, confidence: float) -> float:
 
 
 def _majority(groups: int, probability: float) -> float:
-    """The probability that most groups are off, if each one is with this probability."""
+    """The probability that the means of most groups are off, if each is with this probability."""
     return math.fsum(
         math.comb(groups, off) * probability**off * (1 - probability) ** (groups - off)
         for off in range(groups // 2 + 1, groups + 1)

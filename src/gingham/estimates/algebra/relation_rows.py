@@ -51,7 +51,7 @@ class RelationRows:
         *,
         grouped: bool = False,
     ) -> RelationRows:
-        """Check that columns have all that the sketches of a relation need, and encode keys.
+        """Check that columns have all that sketches of a relation need, and encode join keys.
 
         `grouped` says that no two rows of a slice agree in all keys.
         """
@@ -87,10 +87,11 @@ class RelationRows:
 
     @property
     def size(self) -> int:
+        """The number of rows to sketch."""
         return len(self.counts)
 
     def count(self, plan: SharingPlan, vertex: Vertex) -> tuple[Ints, Ints]:
-        """Compute the counters of a sketch: the slices that have rows, a row of counters for each.
+        """Compute a sketch's counters: the slices that have rows, a row of counters for each.
 
         Where rows are not cut into slices, there is one slice, even if there are no rows.
         """
@@ -109,6 +110,7 @@ class RelationRows:
         return grouping.slices, counters
 
     def _grouped(self, attributes: tuple[str, ...]) -> Grouping:
+        """Group the rows to sketch by their join keys of these attributes."""
         columns = [self.keys[attribute] for attribute in attributes]
         distinct = self.distinct == frozenset(attributes)
         return Grouping.of(columns, self.slices, distinct=distinct)
@@ -116,7 +118,7 @@ class RelationRows:
 
 @dataclass(frozen=True, slots=True)
 class Grouping:
-    """The different combinations of keys in each slice, and the rows that have each."""
+    """The different combinations of join keys in each slice, and the rows that have each."""
 
     keys: Sequence[Words]
     order: Positions  # all rows, sorted by slice and combination
@@ -126,21 +128,21 @@ class Grouping:
 
     @classmethod
     def of(cls, columns: Sequence[KeyColumn], slices: Ints | None, *, distinct: bool) -> Grouping:
-        """Group rows without NULL; `distinct` says that combinations in a slice all differ."""
+        """Group rows without NULL by join keys; `distinct` if no combination repeats in a slice."""
         present = reduce(np.logical_and, (column.present for column in columns))
         order = np.flatnonzero(present)
         keys = [column.words[order] for column in columns]
         sliced = [] if slices is None else [slices[order].view(np.uint64)]
         # Equal keys must stand together, in any order. Where hashes collide, a combination may be
         # listed twice: its counters add up to the same.
-        by = [*([] if distinct else [_hashed(keys)]), *sliced]
+        by = [*([] if distinct else [_hash_keys(keys)]), *sliced]
         if by:
             sorting = np.lexsort(by) if len(by) > 1 else np.argsort(by[0])
             keys, sliced = ([column[sorting] for column in part] for part in (keys, sliced))
             order = order[sorting]
-        starts = np.arange(len(order)) if distinct else _changes([*keys, *sliced])
+        starts = np.arange(len(order)) if distinct else _key_changes([*keys, *sliced])
         keys, sliced = ([column[starts] for column in part] for part in (keys, sliced))
-        bounds = _changes(sliced) if sliced else np.zeros(1, np.intp)
+        bounds = _key_changes(sliced) if sliced else np.zeros(1, np.intp)
         return cls(
             keys=keys,
             order=order,
@@ -150,19 +152,19 @@ class Grouping:
         )
 
     def add(self, values: Ints) -> Ints:
-        """Add up the values of the rows of each combination."""
+        """Add up the values of the rows of each combination of join keys."""
         ordered = values[self.order]
         check_magnitude(ordered)
         return np.add.reduceat(ordered, self.starts) if len(self.starts) else ordered
 
 
-def _hashed(columns: Sequence[Words]) -> Words:
-    """Hash the keys of each row to one word."""
+def _hash_keys(columns: Sequence[Words]) -> Words:
+    """Hash the join keys of each row to one word."""
     return reduce(lambda hashed, column: hashed * GOLDEN + column, columns)
 
 
-def _changes(columns: Sequence[Words]) -> Positions:
-    """Find the rows that differ from the row before."""
+def _key_changes(columns: Sequence[Words]) -> Positions:
+    """Find the rows whose join keys differ from those of the row before."""
     new = np.ones(len(columns[0]), dtype=np.bool_)
     if len(new):
         new[1:] = reduce(np.logical_or, (column[1:] != column[:-1] for column in columns))
@@ -172,6 +174,7 @@ def _changes(columns: Sequence[Words]) -> Positions:
 def _refuse_missing(
     relation: str, role: str, needed: Mapping[str, None], given: Mapping[str, object]
 ) -> None:
+    """Refuse rows of a relation that lack a column which sketches need."""
     missing = [name for name in needed if name not in given]
     if missing:
         raise GinghamError(
@@ -182,7 +185,7 @@ def _refuse_missing(
 
 
 def _integers(name: str, values: npt.ArrayLike, size: int) -> Ints:
-    """Check that a column has one integer for each row, and that 64 bits hold it."""
+    """Check that a column to sketch has one integer for each row, and that 64 bits hold it."""
     column = np.asarray(values)
     if column.dtype.kind not in "iub" or len(column) != size:
         raise AnswerError(

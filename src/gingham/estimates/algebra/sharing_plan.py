@@ -43,7 +43,7 @@ class SharingPlan:
 
     @property
     def allocation(self) -> dict[Vertex, int]:
-        """Words by vertex."""
+        """The words of each sketch by its vertex."""
         return dict(zip(self.vertices, self.words, strict=True))
 
     @property
@@ -53,11 +53,11 @@ class SharingPlan:
         return blake2b(printed, digest_size=8).hexdigest()
 
     def of(self, relation: str) -> list[Vertex]:
-        """The sketches of one relation."""
+        """The sketches of one relation in the plan of shared sketches."""
         return [vertex for vertex in self.vertices if vertex.relation == relation]
 
     def space(self, query: str) -> int:
-        """The number of words that the estimate of a query is made from."""
+        """The number of words of sketches that the estimate of a query is made from."""
         used = {vertex for factor in self.factors[query] for vertex, _ in factor}
         return self.copies[query] * len(used)
 
@@ -90,7 +90,7 @@ def plan_sharing(
     seed: int = 0,
     effort: int = EFFORT,
 ) -> SharingPlan:
-    """Choose sketches for all queries within a budget of words.
+    """Choose the sketches of all join queries, and who shares them, within a budget of words.
 
     `weights` are variances relative to the squared answer, all 1 if none are given. `share` is
     "none", "equal" for sketches with equal selections (as in the paper), or "fragments" to also
@@ -131,7 +131,7 @@ def plan_sharing(
         effort=effort,
     )
     if share == "fragments":
-        basis, notices = _reduced(graph, universe, metric, all_weights)
+        basis, notices = _reduce_selections(graph, universe, metric, all_weights)
     else:
         basis, notices = sketch_basis(graph, universe), []
     check_budget(budget, len(basis.vertices))
@@ -148,13 +148,13 @@ def plan_sharing(
     ).within(budget)
 
 
-def _reduced(
+def _reduce_selections(
     graph: JointGraph,
     universe: Mapping[str, int],
     metric: Metric,
     weights: Sequence[float],
 ) -> tuple[SketchBasis, list[str]]:
-    """Replace groups of selections by a basis wherever that lowers the error; with notices."""
+    """Replace groups of sketched selections by a basis where that lowers the error."""
     best = sketch_basis(graph, universe)
     notices: list[str] = []
     reduced: list[Node] = []

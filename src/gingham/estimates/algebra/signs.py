@@ -31,34 +31,34 @@ def family_seeds(seed: int, number: int, copies: int) -> Words:
 
 
 def signs(seeds: Words, keys: Words) -> Ints:
-    """Compute the sign, +1 or -1, of each key in each copy."""
+    """Compute the random sign, +1 or -1, of each join key in each copy of a sketch."""
     common = (seeds[:, :1] & keys) ^ (seeds[:, 1:2] & cubes(keys))
     odd = (np.bitwise_count(common).astype(np.uint64) ^ seeds[:, 2:]) & ONE
     return 1 - 2 * odd.astype(np.int64)
 
 
 def cubes(keys: Words) -> Words:
-    """Compute the third power of each key in the field of 2^64 elements."""
+    """Compute the third power of each join key in the field of 2^64 elements, for random signs."""
     low, high = keys & HALF, keys >> np.uint64(32)
     # In a field of characteristic two squaring is linear: it only spreads the bits.
-    square = _reduced(_spread(low), _spread(high))
+    square = _reduce_polynomial(_spread_bits(low), _spread_bits(high))
     few, many = square & HALF, square >> np.uint64(32)
-    lowest, highest = _product(low, few), _product(high, many)
+    lowest, highest = _polynomial_product(low, few), _polynomial_product(high, many)
     # Three products of halves instead of four (Karatsuba).
-    middle = _product(low ^ high, few ^ many) ^ lowest ^ highest
-    return _reduced(lowest ^ middle << np.uint64(32), highest ^ middle >> np.uint64(32))
+    middle = _polynomial_product(low ^ high, few ^ many) ^ lowest ^ highest
+    return _reduce_polynomial(lowest ^ middle << np.uint64(32), highest ^ middle >> np.uint64(32))
 
 
-def _spread(bits: Words) -> Words:
-    """Insert a zero after each of 32 bits."""
+def _spread_bits(bits: Words) -> Words:
+    """Insert a zero after each of the 32 bits of half a join key: its square as a polynomial."""
     for shift in (16, 8, 4, 2, 1):
         mask = np.uint64((2**64 - 1) // (2**shift + 1))  # every other group of `shift` bits
         bits = (bits | bits << np.uint64(shift)) & mask
     return bits
 
 
-def _product(left: Words, right: Words) -> Words:
-    """Multiply polynomials of 32 bits over the field of two elements.
+def _polynomial_product(left: Words, right: Words) -> Words:
+    """Multiply polynomials of 32 bits (halves of join keys) over the field of two elements.
 
     Where factors have one bit in four, an integer product adds at most eight ones at each
     position, and carries stay within the three positions that are empty.
@@ -71,8 +71,8 @@ def _product(left: Words, right: Words) -> Words:
     return result
 
 
-def _reduced(low: Words, high: Words) -> Words:
-    """Reduce a polynomial of 128 bits modulo x^64 + x^4 + x^3 + x + 1, which is irreducible."""
+def _reduce_polynomial(low: Words, high: Words) -> Words:
+    """Reduce a polynomial of 128 bits modulo x^64 + x^4 + x^3 + x + 1, to a 64-bit join key."""
     beyond = high >> np.uint64(63) ^ high >> np.uint64(61) ^ high >> np.uint64(60)
     folded = high ^ beyond
     return low ^ folded ^ folded << ONE ^ folded << np.uint64(3) ^ folded << np.uint64(4)

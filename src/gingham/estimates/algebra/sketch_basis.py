@@ -42,7 +42,7 @@ class SketchBasis:
 
 
 def worth_tying(trees: Iterable[JoinTree], universe: Mapping[str, int]) -> tuple[Occurrence, ...]:
-    """Find occurrences, without their selections, whose selections have a smaller basis."""
+    """Find sketched relations of queries whose selections have a smaller basis."""
     selections: dict[Occurrence, dict[Selection, None]] = defaultdict(dict)
     for occurrence in (occurrence for tree in trees for occurrence in tree.occurrences):
         selections[replace(occurrence, selection=None)][occurrence.selection] = None
@@ -50,7 +50,7 @@ def worth_tying(trees: Iterable[JoinTree], universe: Mapping[str, int]) -> tuple
         occurrence
         for occurrence, different in selections.items()
         if 0
-        < len(_basis(tuple(different), universe.get(occurrence.relation)).rows)
+        < len(_selection_basis(tuple(different), universe.get(occurrence.relation)).rows)
         < len(different)
     )
 
@@ -58,7 +58,7 @@ def worth_tying(trees: Iterable[JoinTree], universe: Mapping[str, int]) -> tuple
 def sketch_basis(
     graph: JointGraph, universe: Mapping[str, int], reduced: Collection[Node] = ()
 ) -> SketchBasis:
-    """Make a vertex for each node of the graph, but a basis for each group of nodes in `reduced`.
+    """Make a sketch for each node of the graph, but a basis for each group of nodes in `reduced`.
 
     `universe` has the number of fragments of relations, where that is known.
     """
@@ -67,18 +67,26 @@ def sketch_basis(
     for key, members in groups(graph).items():
         selections = tuple(dict.fromkeys(graph.nodes[m].occurrence.selection for m in members))
         relation = key.occurrence.relation
-        basis = _basis(selections, universe.get(relation)) if key in reduced else _Basis([], ())
+        basis = (
+            _selection_basis(selections, universe.get(relation))
+            if key in reduced
+            else _Basis([], ())
+        )
         if not basis.rows:
             for member in members:
                 selection = graph.nodes[member].occurrence.selection
                 of_node[member] = ((len(vertices), 1),)
-                vertices.append(_vertex(len(vertices), key, _selected(selection)))
+                vertices.append(
+                    _sketch_vertex(len(vertices), key, _selection_multiplicity(selection))
+                )
             continue
         first = len(vertices)
         for row in basis.rows:
-            vertices.append(_vertex(len(vertices), key, _combined(basis.columns, row)))
+            vertices.append(
+                _sketch_vertex(len(vertices), key, _basis_multiplicity(basis.columns, row))
+            )
         for member in members:
-            row = _row(graph.nodes[member].occurrence.selection, basis.columns)
+            row = _selection_row(graph.nodes[member].occurrence.selection, basis.columns)
             times = coordinates(row, basis.rows)
             assert times is not None  # the basis was made from this row
             # An empty selection reads a sketch zero times: a factor names at least one vertex.
@@ -89,7 +97,7 @@ def sketch_basis(
 
 
 def groups(graph: JointGraph) -> dict[Node, list[int]]:
-    """Group the nodes of a graph that differ in nothing but their selections."""
+    """Group the sketches of a joint graph that differ in nothing but their selections."""
     grouped: dict[Node, list[int]] = defaultdict(list)
     for number, node in enumerate(graph.nodes):
         grouped[replace(node, occurrence=replace(node.occurrence, selection=None))].append(number)
@@ -97,17 +105,21 @@ def groups(graph: JointGraph) -> dict[Node, list[int]]:
 
 
 class _Basis(NamedTuple):
+    """A basis of selections: fewer sketches, which add up to those of all selections."""
+
     columns: list[list[int]]  # fragments that no selection tells apart
     rows: tuple[Row, ...]  # one for each sketch: how often the rows of each column count
 
 
 class _Multiplicity(NamedTuple):
+    """How often rows count in a sketch, by the fragment that they are in."""
+
     coefficients: tuple[tuple[int, int], ...]  # fragments, and how often their rows count
     otherwise: int  # how often all other rows count
 
 
-def _basis(selections: Sequence[Selection], universe: int | None) -> _Basis:
-    """Compute a basis of selections; `universe` is the number of fragments, if it is known."""
+def _selection_basis(selections: Sequence[Selection], universe: int | None) -> _Basis:
+    """Compute a basis of sketched selections; `universe` is the number of fragments, if known."""
     mentioned = {fragment for selection in selections for fragment in selection or ()}
     every = [*sorted(mentioned), REST] if universe is None else [*range(universe)]
     by_signature: dict[Row, list[int]] = defaultdict(list)
@@ -115,30 +127,31 @@ def _basis(selections: Sequence[Selection], universe: int | None) -> _Basis:
         signature = tuple(int(s is None or fragment in s) for s in selections)
         by_signature[signature].append(fragment)
     columns = [fragments for signature, fragments in by_signature.items() if any(signature)]
-    return _Basis(columns, basis([_row(selection, columns) for selection in selections]))
+    return _Basis(columns, basis([_selection_row(selection, columns) for selection in selections]))
 
 
-def _row(selection: Selection, columns: list[list[int]]) -> Row:
-    """A selection as numbers: 1 for columns that it selects, 0 for others."""
+def _selection_row(selection: Selection, columns: list[list[int]]) -> Row:
+    """A selection as a lattice row: 1 for columns of fragments that it selects, 0 for others."""
     return tuple(int(selection is None or column[0] in selection) for column in columns)
 
 
-def _selected(selection: Selection) -> _Multiplicity:
-    """Count selected rows once, and no others."""
+def _selection_multiplicity(selection: Selection) -> _Multiplicity:
+    """How often rows count in the sketch of one selection: once if selected, else never."""
     if selection is None:
         return _Multiplicity((), 1)
     return _Multiplicity(tuple((fragment, 1) for fragment in sorted(selection)), 0)
 
 
-def _combined(columns: list[list[int]], row: Row) -> _Multiplicity:
-    """Count the rows of fragments as often as a row of the basis says."""
+def _basis_multiplicity(columns: list[list[int]], row: Row) -> _Multiplicity:
+    """How often rows of each fragment count in the sketch that a row of the basis stands for."""
     times = {fragment: t for column, t in zip(columns, row, strict=True) for fragment in column}
     otherwise = times.pop(REST, 0)
     coefficients = sorted((f, t) for f, t in times.items() if t != otherwise)
     return _Multiplicity(tuple(coefficients), otherwise)
 
 
-def _vertex(number: int, key: Node, multiplicity: _Multiplicity) -> Vertex:
+def _sketch_vertex(number: int, key: Node, multiplicity: _Multiplicity) -> Vertex:
+    """Build the sketch of a node of the joint graph, with how often rows count in it."""
     return Vertex(
         number=number,
         relation=key.occurrence.relation,

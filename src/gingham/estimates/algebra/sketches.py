@@ -29,12 +29,13 @@ class Sketches:
     kinds: Mapping[int, str]
 
     def __add__(self, other: Sketches) -> Sketches:
-        return self._joined(other, 1)
+        return self._add(other, 1)
 
     def __sub__(self, other: Sketches) -> Sketches:
-        return self._joined(other, -1)
+        return self._add(other, -1)
 
-    def _joined(self, other: Sketches, sign: int) -> Sketches:
+    def _add(self, other: Sketches, sign: int) -> Sketches:
+        """Add or subtract the counters of sketches of the same plan."""
         if self.fingerprint != other.fingerprint:
             raise GinghamError(
                 "sketches of two different plans",
@@ -45,7 +46,7 @@ class Sketches:
         for vertex, added in other.counters.items():
             present = counters.get(vertex)
             signed = sign * added
-            counters[vertex] = signed if present is None else _added(present, signed)
+            counters[vertex] = signed if present is None else _add_counters(present, signed)
         return Sketches(self.fingerprint, counters, _same_kinds(self.kinds, other.kinds))
 
 
@@ -64,7 +65,7 @@ def sketch(
     fragments: npt.ArrayLike | None = None,
     grouped: bool = False,
 ) -> Sketches:
-    """Sketch rows of a relation for all queries of a plan.
+    """Sketch rows of a relation for all join queries of a plan.
 
     A row may stand for many: `counts` says how many, negative if they are deleted; `sums` has
     their measures added up, negative likewise. `fragments` has the fragment of each row. Rows
@@ -108,12 +109,12 @@ def truncate(sketches: Sketches, plan: SharingPlan, smaller: SharingPlan) -> Ske
 def estimate(
     plan: SharingPlan, sketches: Sketches, query: str, confidence: float = 0.95
 ) -> Estimate:
-    """Estimate the answer of a query, with an interval."""
+    """Estimate the answer of a join query from sketches, with an interval."""
     return median_of_means(samples(plan, sketches, query), confidence, plan.space(query))
 
 
 def samples(plan: SharingPlan, sketches: Sketches, query: str) -> Floats:
-    """Compute independent unbiased estimates of a query: one for each copy."""
+    """Compute independent unbiased estimates of a join query from sketches: one for each copy."""
     if plan.fingerprint != sketches.fingerprint:
         raise GinghamError(
             "sketches of another plan", "their sizes and signs differ", "use the plan they are of"
@@ -121,12 +122,12 @@ def samples(plan: SharingPlan, sketches: Sketches, query: str) -> Floats:
     copies = plan.copies[query]
     product = np.ones(copies)
     for factor in plan.factors[query]:
-        product *= _combined(factor, sketches, copies)
+        product *= _combine_sketches(factor, sketches, copies)
     return product
 
 
-def _combined(factor: Factor, sketches: Sketches, copies: int) -> Floats:
-    """Add up the sketches of a factor."""
+def _combine_sketches(factor: Factor, sketches: Sketches, copies: int) -> Floats:
+    """Add up the sketches of a factor of a join estimate, each by its coefficient."""
     total = np.zeros(copies, dtype=np.int64)
     for vertex, times in factor:
         counters = sketches.counters.get(vertex)
@@ -135,12 +136,12 @@ def _combined(factor: Factor, sketches: Sketches, copies: int) -> Floats:
         # Compared as Python integers, which do not overflow.
         if abs(times) * int(np.abs(counters).max()) >= 2**63:
             raise overflow()
-        total = _added(total, times * counters[:copies])
+        total = _add_counters(total, times * counters[:copies])
     return total.astype(np.float64)
 
 
-def _added(one: Ints, other: Ints) -> Ints:
-    """Add counters; raise if a sum overflows 64 bits."""
+def _add_counters(one: Ints, other: Ints) -> Ints:
+    """Add counters of sketches; raise if a sum overflows 64 bits."""
     total = one + other
     if (((one ^ total) & (other ^ total)) < 0).any():
         raise overflow()
@@ -148,7 +149,7 @@ def _added(one: Ints, other: Ints) -> Ints:
 
 
 def _same_kinds(one: Mapping[int, str], other: Mapping[int, str]) -> dict[int, str]:
-    """Combine the kinds of keys by xi family; raise if keys of one family differ in kind."""
+    """Combine the kinds of join keys by xi family; raise if keys of one family differ in kind."""
     for number in one.keys() & other.keys():
         if one[number] != other[number]:
             raise AnswerError(

@@ -25,7 +25,7 @@ SCALE = 8.0
 
 @dataclass(frozen=True, slots=True)
 class Histogram:
-    """The number of rows in each bucket of integer keys; `edges` are the bounds of buckets.
+    """The rows of a relation in each bucket of integer join keys; `edges` bound the buckets.
 
     `by_fragment` has the rows of each fragment apart, where queries select fragments.
     """
@@ -43,7 +43,7 @@ class Histogram:
         *,
         fragments: Ints | None = None,
     ) -> Histogram:
-        """Count rows in buckets of equal width between the least and the largest key."""
+        """Count rows in buckets of equal width between the least and the largest join key."""
         if not len(keys):
             return cls(np.array([0.0, 1.0]), np.zeros(1))
         low, high = int(keys.min()), int(keys.max()) + 1
@@ -69,7 +69,7 @@ class Histogram:
         return Histogram(self.edges, np.sum([np.zeros_like(self.rows), *selected], axis=0))
 
     def frequencies(self, edges: Floats) -> Floats:
-        """The share of all rows that one key of each finer bucket has, if keys spread evenly."""
+        """The share of all rows that one join key of each finer bucket has, if evenly spread."""
         total = self.rows.sum()
         if not total:
             return np.zeros(len(edges) - 1)
@@ -83,19 +83,19 @@ def histogram_weights(
     queries: Iterable[JoinQuery | Sequence[Join]],
     statistics: Mapping[str, Mapping[str, Histogram]],
 ) -> dict[str, float]:
-    """Guess the weights of queries, as if the attributes of a relation were independent.
+    """Guess how hard join queries are to estimate, as if a relation's attributes were independent.
 
     Then the second moment of an estimate is a product over joins. A join that seems empty weighs
     as much as the heaviest that does not. Only the rows that a query selects count.
     `statistics` has a histogram for each relation and attribute.
     """
-    guessed = {tree.name: _weight(tree, statistics) for tree in join_trees(queries)}
+    guessed = {tree.name: _guess_weight(tree, statistics) for tree in join_trees(queries)}
     heaviest = max((weight for weight in guessed.values() if math.isfinite(weight)), default=1.0)
     return {name: min(weight, heaviest) for name, weight in guessed.items()}
 
 
 def sketch_weights(plan: SharingPlan, sketches: Sketches) -> dict[str, float]:
-    """Measure the weights of a plan's queries by how the copies of their estimates spread.
+    """Measure how hard a plan's queries are to estimate by how copies of estimates spread.
 
     A query whose copies do not tell keeps the weight that it has in the plan.
     """
@@ -107,7 +107,7 @@ def sketch_weights(plan: SharingPlan, sketches: Sketches) -> dict[str, float]:
 
 
 def weight_of(values: Floats) -> float | None:
-    """Measure a weight from samples of one query; None if they are equal or too few.
+    """Measure a join query's weight from samples of its estimate; None if these are equal or few.
 
     The answer is taken as two standard errors larger than the mean, so that a query about which
     little is known does not starve the others.
@@ -119,11 +119,11 @@ def weight_of(values: Floats) -> float | None:
     return SCALE * variance / answer**2
 
 
-def _weight(tree: JoinTree, statistics: Mapping[str, Mapping[str, Histogram]]) -> float:
-    """Guess the weight of one query; infinite if a join seems empty."""
+def _guess_weight(tree: JoinTree, statistics: Mapping[str, Mapping[str, Histogram]]) -> float:
+    """Guess the weight of one join query from histograms; infinite if a join seems empty."""
     second = 1.0  # the second moment of the estimate, relative to the squared answer
     for edge in tree.edges:
-        sides = [_histogram(tree, slot, statistics) for slot in edge]
+        sides = [_join_histogram(tree, slot, statistics) for slot in edge]
         edges = np.unique(np.concatenate([side.edges for side in sides]))
         p, q = (side.frequencies(edges) for side in sides)
         width = np.diff(edges)
@@ -137,9 +137,10 @@ def _weight(tree: JoinTree, statistics: Mapping[str, Mapping[str, Histogram]]) -
     return max(SCALE * (second - 1), 1e-9)
 
 
-def _histogram(
+def _join_histogram(
     tree: JoinTree, slot: tuple[int, int], statistics: Mapping[str, Mapping[str, Histogram]]
 ) -> Histogram:
+    """Look up the histogram of a join attribute, of the rows that the query selects."""
     occurrence = tree.occurrences[slot[0]]
     attribute = occurrence.attributes[slot[1]]
     try:

@@ -12,7 +12,7 @@ from gingham.plan.bound import Condition
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """SQL that a sketch adds up over the rows of a relation; it is never NULL.
+    """SQL of numbers that a sketch adds up over the rows of a relation; it is never NULL.
 
     Its values are whole numbers, or decimals with `scale` digits after the point. `zero` is the
     SQL of a zero of the same type.
@@ -47,9 +47,10 @@ class BoundJoin:
 
     @property
     def name(self) -> str:
+        """The name of the join query."""
         return self.query.name
 
     @property
     def unit(self) -> float:
-        """The value of a counter's 1 in the answer: 0.01 if the measure has two decimal digits."""
+        """What 1 in a sketch's counter is worth in the answer: 0.01 with two decimal digits."""
         return 10.0 ** -sum(measure.scale for measure in self.measures.values())

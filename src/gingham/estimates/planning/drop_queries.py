@@ -16,14 +16,14 @@ from gingham.logical.predicate import Attribute
 
 
 class ReducedPlan(NamedTuple):
-    """A plan without failing queries, and the other queries that are lost with them."""
+    """A plan of sketches without failing queries, and the queries that are lost with them."""
 
     plan: SketchPlan
     lost: frozenset[str]
 
 
 def drop_queries(plan: SketchPlan, failing: Collection[str]) -> ReducedPlan:
-    """Evaluate no expression any more that only failing queries contain.
+    """Drop failing join queries from a plan, with all expressions that only they contain.
 
     The sketches that are left are computed as before, so they add up with older ones:
 
@@ -44,7 +44,7 @@ def drop_queries(plan: SketchPlan, failing: Collection[str]) -> ReducedPlan:
     # Sketches keep their numbers: words are found by them.
     vertices = tuple(vertex for vertex in sharing.vertices if vertex.number in needed)
     passes = tuple(
-        _narrowed(step, own, cells[step.relation].fragments)
+        _narrow_pass(step, own, cells[step.relation].fragments)
         for step in plan.passes
         if (own := [vertex for vertex in vertices if vertex.relation == step.relation])
     )
@@ -53,10 +53,10 @@ def drop_queries(plan: SketchPlan, failing: Collection[str]) -> ReducedPlan:
     )
 
 
-def _narrowed(
+def _narrow_pass(
     step: RelationPass, vertices: Sequence[Vertex], fragments: FragmentGrid
 ) -> RelationPass:
-    """Reduce a pass to the columns that these sketches need."""
+    """Reduce a pass over a relation to the columns that these sketches need."""
     attributes = {attribute for vertex in vertices for attribute in vertex.attributes}
     measures = {vertex.measure for vertex in vertices}
     return replace(

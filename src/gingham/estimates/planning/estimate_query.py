@@ -24,7 +24,7 @@ _BLOCK = 1 << 22
 
 @dataclass(frozen=True, slots=True)
 class QueryEstimates:
-    """The answers of a query as a table, and its weight as these estimates show it.
+    """The estimates of a join query as a table, and its weight as these estimates show it.
 
     The weight says how hard the query is to estimate; it is None if the samples do not tell.
     """
@@ -41,7 +41,7 @@ def estimate_query(
     confidence: float,
     instant: pa.DataType,
 ) -> QueryEstimates:
-    """Estimate a query: one row for each window in `starts`, or one row without windows.
+    """Estimate a join query: one row for each window in `starts`, or one row without windows.
 
     `sliced` are the relations whose sketches are cut into slices; `instant` is the Arrow type of
     the columns `window_start` and `window_end`.
@@ -69,7 +69,7 @@ def estimate_query(
 
 
 def window_starts(query: BoundJoin, sketches: SketchTable, sliced: frozenset[str]) -> WindowStarts:
-    """Find the windows in which every stream of the query has rows, by their starts."""
+    """Find the windows, by start, in which every stream of a join query has sketched rows."""
     window, common = query.query.window, None
     if window is None:
         return None
@@ -108,4 +108,5 @@ def _samples(
 
 
 def _is_sliced(factor: Factor, sketches: SketchTable, sliced: frozenset[str]) -> bool:
+    """Whether the sketches of a factor are cut into slices: their relation is a stream."""
     return any(sketches.sharing.vertices[vertex].relation in sliced for vertex, _ in factor)

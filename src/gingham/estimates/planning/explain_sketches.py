@@ -13,11 +13,12 @@ _LISTED = 6
 
 
 def explain_sketches(plan: SketchPlan) -> str:
-    """Write a plan as text: its sketches, their sizes, and the queries that share each."""
+    """Write a plan of sketches as text: their sizes, and the queries that share each."""
     return "\n".join(_lines(plan))
 
 
 def _lines(plan: SketchPlan) -> Iterator[str]:
+    """The lines of a plan of sketches as text."""
     sharing = plan.sharing
     yield (
         f"{len(plan.queries)} queries, {len(sharing.vertices)} sketches of {sum(sharing.words):,} "
@@ -28,9 +29,9 @@ def _lines(plan: SketchPlan) -> Iterator[str]:
         slices = str(pattern or "listed around the data, panes beyond: the pattern is long")
         yield f"  slices: {slices}; every slice has sketches of this size"
     for step in plan.passes:
-        yield f"  {_pass(step)}"
+        yield f"  {_describe_pass(step)}"
         for vertex in sharing.of(step.relation):
-            yield f"    {_vertex(vertex, plan)}"
+            yield f"    {_describe_sketch(vertex, plan)}"
     for query in plan.queries:
         name = query.name
         yield (
@@ -41,7 +42,8 @@ def _lines(plan: SketchPlan) -> Iterator[str]:
         yield f"  notice: {notice}"
 
 
-def _pass(step: RelationPass) -> str:
+def _describe_pass(step: RelationPass) -> str:
+    """Describe the pass over a relation that makes its sketches."""
     parts = [f"{step.relation}: rows grouped by {', '.join(step.attributes)}"]
     if step.sliced:
         parts.append("slice")
@@ -51,7 +53,8 @@ def _pass(step: RelationPass) -> str:
     return ", ".join(parts)
 
 
-def _vertex(vertex: Vertex, plan: SketchPlan) -> str:
+def _describe_sketch(vertex: Vertex, plan: SketchPlan) -> str:
+    """Describe a sketch: what it sums, its words, and the queries that share it."""
     sharing = plan.sharing
     users = [
         query

@@ -13,7 +13,7 @@ Equality = tuple[str, str, str, str]  # alias, expression, alias, expression
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """A registered stream or table: the Spark types of its columns, a stream's event time."""
+    """A stream or table to join: the Spark types of its columns, a stream's event time."""
 
     name: str
     columns: Mapping[str, str]
@@ -22,7 +22,7 @@ class Relation:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The rows of a relation that count: as a predicate, and as SQL."""
+    """The rows of a relation that count in a join aggregate: as a predicate, and as SQL."""
 
     predicate: Predicate
     sql: str

@@ -15,13 +15,13 @@ from gingham.sql.sql_text import canonical_sql
 
 @dataclass
 class JoinScope:
-    """The relations of one query under their aliases."""
+    """The relations of one join query under their aliases."""
 
     relations: dict[str, Relation] = field(default_factory=dict[str, Relation])
     merged: dict[str, str] = field(default_factory=dict[str, str])  # by USING: column -> alias
 
     def enter(self, table: exp.Expr, catalog: Mapping[str, Relation]) -> str:
-        """Add a relation of the FROM clause, and return its alias."""
+        """Add a relation of a join's FROM clause, and return its alias."""
         if not isinstance(table, exp.Table):
             raise QueryError(
                 f"a join with {canonical_sql(table)[:40]}",
@@ -46,16 +46,16 @@ class JoinScope:
         return alias
 
     def aliases(self, node: exp.Expr) -> list[str]:
-        """The aliases of relations whose columns an expression reads, in order of appearance."""
+        """The aliases of joined relations that an expression reads, in order of appearance."""
         owners = (self.owner(c)[0] for c in node.find_all(exp.Column, bfs=False))
         return list(dict.fromkeys(owners))
 
     def bare(self, node: exp.Expr) -> exp.Expr:
-        """Strip the alias from the columns of an expression over one relation."""
+        """Strip the alias from the columns of an expression over one relation of a join."""
         return node.transform(lambda n: self.owner(n)[1] if isinstance(n, exp.Column) else n)
 
     def owner(self, node: exp.Column) -> tuple[str, exp.Expr]:
-        """Resolve a column: the alias of its relation, and the column without that alias."""
+        """Resolve a column in a join: the alias of its relation, and the column without it."""
         parts = [part.name for part in node.parts]
         head = parts[0].lower()
         if len(parts) > 1 and head in self.relations:
@@ -71,7 +71,7 @@ class JoinScope:
         return alias, bare
 
     def _only_owner(self, parts: list[str]) -> str:
-        """The alias of the only relation that has a column of this name."""
+        """The alias of the only relation of a join that has a column of this name."""
         name = parts[0]
         if name.lower() in self.merged:
             return self.merged[name.lower()]
@@ -87,6 +87,7 @@ class JoinScope:
         return owners[0]
 
     def _unknown(self, name: str) -> QueryError:
+        """The error of a column that no relation of the join has, with a similar name."""
         reachable = [f"{a}.{c}" for a, r in self.relations.items() for c in r.columns]
         reachable += [c for r in self.relations.values() for c in r.columns]
         return QueryError(

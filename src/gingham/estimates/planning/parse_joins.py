@@ -32,7 +32,7 @@ _SHAPE = "SELECT count(*) or sum(r.x) FROM r, s WHERE r.a = s.b AND r.c > 5"
 
 
 def parse_join_aggregate(text: str, name: str, catalog: Mapping[str, Relation]) -> JoinAggregate:
-    """Parse one query; `catalog` has relations by their names in lower case."""
+    """Parse one COUNT or SUM over a join; `catalog` has relations by their lower-case names."""
     body, clause = cut_range_clause(text)
     select = parse_select(body)
     refuse_what_cannot_be_shared(select)
@@ -43,9 +43,9 @@ def parse_join_aggregate(text: str, name: str, catalog: Mapping[str, Relation]) 
             "a filter on the answers that looks at lower and upper",
         )
     scope = JoinScope()
-    conditions = _from(select, scope, catalog)
-    window = _window(select, clause, scope)
-    measures = _measures(_aggregate(select), scope)
+    conditions = _enter_relations(select, scope, catalog)
+    window = _join_window(select, clause, scope)
+    measures = _measures(_selected_aggregate(select), scope)
     where = select.args.get("where")
     conditions += _operands(where.this, exp.And) if where else ()
     joins: list[Equality] = []
@@ -53,7 +53,7 @@ def parse_join_aggregate(text: str, name: str, catalog: Mapping[str, Relation]) 
     for condition in conditions:
         aliases = scope.aliases(condition)
         if len(aliases) > 1:
-            joins.append(_equality(condition, scope))
+            joins.append(_join_equality(condition, scope))
         else:
             alias = aliases[0] if aliases else next(iter(scope.relations))
             selected.setdefault(alias, []).append(scope.bare(condition))
@@ -72,8 +72,10 @@ def parse_join_aggregate(text: str, name: str, catalog: Mapping[str, Relation]) 
     )
 
 
-def _from(select: exp.Select, scope: JoinScope, catalog: Mapping[str, Relation]) -> list[exp.Expr]:
-    """Enter all relations of FROM into the scope, and return the conditions of ON and USING."""
+def _enter_relations(
+    select: exp.Select, scope: JoinScope, catalog: Mapping[str, Relation]
+) -> list[exp.Expr]:
+    """Enter all relations of FROM into the join's scope, and return conditions of ON and USING."""
     source = select.args.get("from_") or select.args.get("from")
     if source is None:
         raise QueryError("no relations in FROM", "a sketch estimates a join", _SHAPE)
@@ -91,13 +93,13 @@ def _from(select: exp.Select, scope: JoinScope, catalog: Mapping[str, Relation])
         before = list(scope.relations)
         alias = scope.enter(join.this, catalog)
         merged = [column.name for column in join.args.get("using") or ()]
-        conditions += [_using(name, before, alias, scope) for name in merged]
+        conditions += [_using_equality(name, before, alias, scope) for name in merged]
         if join.args.get("on"):
             conditions += _operands(join.args["on"], exp.And)
     return conditions
 
 
-def _using(name: str, before: list[str], alias: str, scope: JoinScope) -> exp.Expr:
+def _using_equality(name: str, before: list[str], alias: str, scope: JoinScope) -> exp.Expr:
     """The equality that USING (name) stands for, between a relation and one before it."""
     having = [a for a in before if matching_column(name, scope.relations[a].columns)]
     other = scope.merged.get(name.lower()) or (having[0] if having else before[0])
@@ -106,7 +108,7 @@ def _using(name: str, before: list[str], alias: str, scope: JoinScope) -> exp.Ex
 
 
 def _operands(node: exp.Expr, operator: type[exp.And | exp.Mul]) -> Iterator[exp.Expr]:
-    """Yield the operands of a chain of ANDs or of products."""
+    """Yield the operands of a chain of ANDs, or of a product that is summed over a join."""
     node = node.unnest()
     if isinstance(node, operator):
         yield from _operands(node.this, operator)
@@ -115,8 +117,8 @@ def _operands(node: exp.Expr, operator: type[exp.And | exp.Mul]) -> Iterator[exp
         yield node
 
 
-def _equality(condition: exp.Expr, scope: JoinScope) -> Equality:
-    """Read a condition over several relations, which must be an equality between two."""
+def _join_equality(condition: exp.Expr, scope: JoinScope) -> Equality:
+    """Read a join condition over several relations, which must be an equality between two."""
     if isinstance(condition, exp.Or):
         raise QueryError(
             f"an OR across relations: {canonical_sql(condition)[:80]}",
@@ -138,7 +140,7 @@ def _equality(condition: exp.Expr, scope: JoinScope) -> Equality:
 
 
 def _refuse_unjoined(scope: JoinScope, joins: list[Equality]) -> None:
-    """Refuse a query with a relation that no equality joins."""
+    """Refuse a join query with a relation that no equality joins."""
     if len(scope.relations) == 1:
         raise QueryError(
             "no join",
@@ -156,12 +158,13 @@ def _refuse_unjoined(scope: JoinScope, joins: list[Equality]) -> None:
 
 
 def _selection(conditions: list[exp.Expr]) -> Selection:
+    """Read conditions over one relation of a join as the selection of its rows."""
     conjunction = exp.and_(*conditions, copy=False)
     return Selection(to_predicate(conjunction), canonical_sql(conjunction))
 
 
-def _aggregate(select: exp.Select) -> exp.Expr:
-    """The one count or sum of the SELECT list, which may also have the bounds of the window."""
+def _selected_aggregate(select: exp.Select) -> exp.Expr:
+    """The one count or sum of a join query's SELECT list, which may also have window bounds."""
     aggregates: list[exp.Expr] = []
     for item in select.expressions:
         node = item.unalias().unnest()
@@ -183,7 +186,7 @@ def _aggregate(select: exp.Select) -> exp.Expr:
 
 
 def _measures(aggregate: exp.Expr, scope: JoinScope) -> dict[str, str]:
-    """The measure of each relation: none for count(*), the factors of a product for sum(x * y)."""
+    """What is summed of each joined relation: nothing for count(*), factors for sum(x * y)."""
     argument = aggregate.this.unnest()
     owners = [] if isinstance(argument, exp.Star) else scope.aliases(argument)
     if isinstance(aggregate, exp.Count):
@@ -212,8 +215,8 @@ def _measures(aggregate: exp.Expr, scope: JoinScope) -> dict[str, str]:
     return {alias: " * ".join(parts) for alias, parts in products.items()}
 
 
-def _window(select: exp.Select, clause: Window | None, scope: JoinScope) -> Window | None:
-    """The window of GROUP BY window(...) or of the RANGE clause; None without either."""
+def _join_window(select: exp.Select, clause: Window | None, scope: JoinScope) -> Window | None:
+    """The window of a join query's GROUP BY window(...) or RANGE clause; None without either."""
     grouped = grouping_expressions(select)
     calls = [node for node in grouped if is_window_call(node)]
     keys = [node for node in grouped if not is_window_call(node)]
@@ -236,7 +239,7 @@ def _window(select: exp.Select, clause: Window | None, scope: JoinScope) -> Wind
 
 
 def _grouped_window(call: exp.Expr, streams: Mapping[str, str]) -> Window:
-    """Read window(time, ...); `streams` has the event time of each stream by alias."""
+    """Read window(time, ...) of a join query; `streams` has each stream's event time by alias."""
     subject, time = call.expressions[0], next(iter(streams.values()))
     is_event_time = isinstance(subject, exp.Column) and {subject.name.lower()} == {
         name.lower() for name in streams.values()

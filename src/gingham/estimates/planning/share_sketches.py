@@ -32,7 +32,7 @@ def share_sketches(
     weights: Mapping[str, float] | None = None,
     seed: int = 0,
 ) -> SketchPlan:
-    """Plan all queries within a budget of words.
+    """Plan the shared sketches of all join queries within a budget of words.
 
     `times` has the event time of each relation, None for tables. `weights` say how hard queries
     are to estimate, as far as that is known; all others get the median of these.
@@ -54,7 +54,7 @@ def share_sketches(
         for relation in query.query.relations.values()
     }
     passes = [
-        _pass(
+        _relation_pass(
             relation,
             sharing,
             selections[relation].grid,
@@ -67,7 +67,7 @@ def share_sketches(
 
 
 def adopt_query(plan: SketchPlan, query: BoundJoin) -> SketchPlan | None:
-    """Add a query that the sketches and slices of a plan can answer as they are.
+    """Add a join query that the sketches and slices of a plan can answer as they are.
 
     None if they cannot: a relation, an edge, a selection or a measure is missing, or signs clash.
     """
@@ -84,8 +84,10 @@ def adopt_query(plan: SketchPlan, query: BoundJoin) -> SketchPlan | None:
     return replace(plan, queries=(*plan.queries, query), sharing=sharing)
 
 
-def _pass(relation: str, sharing: SharingPlan, grid: FragmentGrid, *, sliced: bool) -> RelationPass:
-    """Collect the columns that the sketches of a relation need."""
+def _relation_pass(
+    relation: str, sharing: SharingPlan, grid: FragmentGrid, *, sliced: bool
+) -> RelationPass:
+    """Collect the columns that the sketches of a relation need in one pass."""
     vertices = sharing.of(relation)
     return RelationPass(
         relation=relation,
@@ -122,11 +124,11 @@ def _selections(queries: Sequence[BoundJoin], relation: str) -> _Selections:
     conditions = [c for c in dict.fromkeys(read) if c is not None]
     in_grid: list[Condition] = []
     # Conditions with few intervals first, so that as many as possible have a place in the grid.
-    for condition in sorted(conditions, key=lambda c: _cells([c])):
-        if _cells([*in_grid, condition]) <= MOST_CELLS:
+    for condition in sorted(conditions, key=lambda c: _cell_count([c])):
+        if _cell_count([*in_grid, condition]) <= MOST_CELLS:
             in_grid.append(condition)
     if not in_grid:
-        return _Selections(notices=_notices(relation, conditions))
+        return _Selections(notices=_notices_of_conditions(relation, conditions))
     apart = [c for c in conditions if c not in in_grid]
     axes = tuple(axes_of(in_grid).values())
     truths = np.stack([evaluate(c.predicate, axes).true for c in in_grid])
@@ -142,16 +144,17 @@ def _selections(queries: Sequence[BoundJoin], relation: str) -> _Selections:
             condition: frozenset(numbers[satisfied & sketched].tolist())
             for condition, satisfied in zip(in_grid, signatures, strict=True)
         },
-        _notices(relation, apart),
+        _notices_of_conditions(relation, apart),
     )
 
 
-def _cells(conditions: list[Condition]) -> int:
-    """The number of cells of a grid that tells these conditions apart."""
+def _cell_count(conditions: list[Condition]) -> int:
+    """The number of cells of a relation's grid that tells these selections apart."""
     return prod(axis.size for axis in axes_of(conditions).values())
 
 
-def _notices(relation: str, apart: list[Condition]) -> tuple[str, ...]:
+def _notices_of_conditions(relation: str, apart: list[Condition]) -> tuple[str, ...]:
+    """Notices of the conditions that would make too many cells, and are summed apart."""
     return tuple(
         f"{relation}: rows with {condition.sql} are summed apart: too many cells otherwise"
         for condition in apart
@@ -159,7 +162,7 @@ def _notices(relation: str, apart: list[Condition]) -> tuple[str, ...]:
 
 
 def _join_query(query: BoundJoin, selections: Mapping[str, _Selections]) -> JoinQuery:
-    """Translate a bound query: conditions become sets of fragments, or part of the measure."""
+    """Translate a bound join: conditions become sets of fragments, or part of the measure."""
     measures = {alias: measure.sql for alias, measure in query.measures.items()}
     selected: dict[str, frozenset[int]] = {}
     for alias, condition in query.conditions.items():
@@ -180,7 +183,7 @@ def _join_query(query: BoundJoin, selections: Mapping[str, _Selections]) -> Join
 def _all_weights(
     queries: Sequence[BoundJoin], known: Mapping[str, float]
 ) -> dict[str, float] | None:
-    """Fill in the median for queries of unknown weight; None if no weight is known."""
+    """Fill in the median for join queries of unknown weight; None if no weight is known."""
     weights = {query.name: known[query.name] for query in queries if query.name in known}
     if not weights:
         return None

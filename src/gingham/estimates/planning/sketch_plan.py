@@ -24,7 +24,7 @@ class FragmentGrid:
 
     @property
     def count(self) -> int:
-        """The number of fragments that are sketched."""
+        """The number of fragments of a relation that are sketched."""
         return max(self.cell_fragments, default=-1) + 1
 
 
@@ -59,6 +59,6 @@ class SketchPlan:
 
     @cached_property
     def edges(self) -> tuple[ResidueClass, ...]:
-        """The edges of all windows, where slices of streams begin; none without windows."""
+        """The edges of all join windows, where slices of sketches begin; none without windows."""
         windows = {query.query.window for query in self.queries} - {None}
         return normalized(c for window in windows if window is not None for c in window.classes)

@@ -31,13 +31,13 @@ class SketchTable:
         self._cache: dict[int, SlicedSketch] = {}
 
     def of(self, vertex: int) -> SlicedSketch:
-        """Read the sketch of one vertex."""
+        """Read the counters of one sketch from the table, by slice."""
         if vertex not in self._cache:
             self._cache[vertex] = self._load(vertex)
         return self._cache[vertex]
 
     def condensed(self, since: int) -> pa.Table:
-        """Add up the table to one row for each sketch and slice; drop slices before `since`."""
+        """Add up the sketch table to one row per sketch and slice; drop slices before `since`."""
         batches: list[pa.RecordBatch] = []
         for vertex in self.sharing.vertices:
             sketch = self.of(vertex.number)
@@ -52,6 +52,7 @@ class SketchTable:
         return pa.Table.from_batches(batches)
 
     def _load(self, vertex: int) -> SlicedSketch:
+        """Read and add up the counters of one sketch from the Arrow table."""
         numbers = self.table[names.SKETCH].to_numpy()
         rows = self.table.filter(pa.array(numbers == vertex))
         words = self.sharing.words[vertex]
@@ -61,9 +62,9 @@ class SketchTable:
         counters = np.zeros((len(has_counters), words), dtype=np.int64)
         counters[has_counters] = np.frombuffer(packed, dtype="<i8").reshape(-1, words)
         instants, position = np.unique(row_instants[timed], return_inverse=True)
-        sums, fits = _add_by(position, counters[timed], len(instants))
+        sums, fits = _add_counters_by(position, counters[timed], len(instants))
         fits[position[~has_counters[timed]]] = False
-        timeless, timeless_fits = _add_by(
+        timeless, timeless_fits = _add_counters_by(
             np.zeros((~timed).sum(), dtype=np.intp), counters[~timed], 1
         )
         all_there = timeless_fits[0] and has_counters[~timed].all()
@@ -90,7 +91,7 @@ class SlicedSketch:
     overflown: Ints
 
     def total(self) -> Ints:
-        """Add up the sketch of all rows, as a matrix of one row."""
+        """Add up the sketch of all rows over all slices, as a matrix of one row."""
         if self.timeless is None or len(self.overflown):
             raise overflow()
         everything = np.vstack([self.counters, self.timeless])
@@ -109,14 +110,14 @@ class SlicedSketch:
 
     @cached_property
     def _prefix_sums(self) -> Words:
-        """The sum of all slices before each; differences are exact modulo 2^64."""
+        """The sum of sketches of all slices before each; differences are exact modulo 2^64."""
         sums = np.zeros((len(self.counters) + 1, self.counters.shape[1]), dtype=np.uint64)
         np.cumsum(self.counters.view(np.uint64), axis=0, out=sums[1:])
         return sums
 
     @cached_property
     def _bounds(self) -> Floats:
-        """Prefix sums of the largest magnitudes: differences bound the counters of windows."""
+        """Prefix sums of the largest counters of slices: differences bound those of windows."""
         return np.concatenate([[0.0], np.cumsum(magnitudes(self.counters))])
 
 
@@ -143,22 +144,24 @@ def no_sketches() -> pa.Table:
 
 
 def magnitudes(counters: Ints) -> Floats:
-    """The largest magnitude of each row, as a float: -2^63 has no positive counterpart."""
+    """The largest magnitude of each row of counters, as a float: -2^63 has no positive one."""
     return np.abs(counters.astype(np.float64)).max(axis=1, initial=0.0)
 
 
 def refuse_overflow(magnitude: float) -> None:
-    """Raise if counters of this magnitude do not fit into 64 bits."""
+    """Raise if sketch counters of this magnitude do not fit into 64 bits."""
     if magnitude >= _LIMIT:
         raise overflow()
 
 
 class _Sums(NamedTuple):
+    """Rows of sketch counters added up, and whether 64 bits hold them."""
+
     counters: Ints  # a row for each position
     fits: Bools  # whether 64 bits hold them
 
 
-def _add_by(position: Positions, counters: Ints, size: int) -> _Sums:
+def _add_counters_by(position: Positions, counters: Ints, size: int) -> _Sums:
     """Add up the rows of counters that have the same position, for positions below `size`."""
     if not len(counters):
         return _Sums(
@@ -171,4 +174,5 @@ def _add_by(position: Positions, counters: Ints, size: int) -> _Sums:
 
 
 def _valid(column: pa.ChunkedArray) -> Bools:
+    """Which rows of a sketch table's column are not NULL."""
     return column.is_valid().to_numpy().astype(np.bool_)

@@ -33,7 +33,7 @@ from gingham.spark.spark_errors import refused_by_spark
 def check_join(
     query: JoinAggregate, types: Mapping[str, ExpressionTypes], to_try_form: Mapping[str, ToTryForm]
 ) -> BoundJoin:
-    """Check a query and add types to it; `types` and `to_try_form` are of relations, by alias."""
+    """Check a join query and add Spark types; `types` and `to_try_form` are by relation's alias."""
     try:
         return _Binder(query, types, to_try_form).bind()
     except (AnalysisException, ParseException) as error:
@@ -41,7 +41,7 @@ def check_join(
 
 
 class _Binder:
-    """Binds one query, and notes whether some expression of it may raise."""
+    """Binds the types of one join query, and notes whether some expression of it may raise."""
 
     def __init__(
         self,
@@ -55,6 +55,7 @@ class _Binder:
         self.fragile = False
 
     def bind(self) -> BoundJoin:
+        """Bind join keys, conditions and measures of the query."""
         query = self.query
         joins: list[Join] = []
         for left, left_sql, right, right_sql in query.joins:
@@ -74,9 +75,11 @@ class _Binder:
         )
 
     def _words(self, left: str, a: str, right: str, b: str) -> tuple[str, str]:
-        """Encode both sides of an equality as SQL of 64-bit words that are equal where keys are."""
+        """Encode both sides of a join equality as SQL of 64-bit words, equal where keys are."""
         types = [self._type(left, a), self._type(right, b)]
-        left_key, right_key = (_key(sql, kind) for sql, kind in zip((a, b), types, strict=True))
+        left_key, right_key = (
+            _encode_key(sql, kind) for sql, kind in zip((a, b), types, strict=True)
+        )
         if left_key is None or right_key is None:
             refused = types[0 if left_key is None else 1].simpleString()
             raise QueryError(
@@ -97,7 +100,7 @@ class _Binder:
         return left_key.word, right_key.word
 
     def _measure(self, alias: str, sql: str, condition: Condition | None) -> Measure:
-        """Bind a measure; if it may raise, it is evaluated for the rows of the query only."""
+        """Bind what a join query sums; if it may raise, it is evaluated for its rows only."""
         kind = self._type(alias, sql)
         if not isinstance(kind, IntegralType | DecimalType):
             floats = isinstance(kind, FractionalType)
@@ -118,7 +121,7 @@ class _Binder:
         return Measure(f"coalesce({sql}, {zero})", zero, kind.scale)
 
     def _condition(self, alias: str, selection: Selection) -> Condition:
-        """Bind a selection; one that may raise is evaluated whole, by Spark."""
+        """Bind a selection of a relation's rows; one that may raise is evaluated by Spark."""
         if not isinstance(self._type(alias, selection.sql), BooleanType):
             raise QueryError(
                 f"a condition that is not boolean: {selection.sql}",
@@ -138,13 +141,14 @@ class _Binder:
             return Condition(opaque(selection.sql), selection.sql)
 
     def _safe(self, alias: str, sql: str) -> str:
+        """Rewrite an expression of a join query that cannot raise; NoTryForm if it may."""
         found, raises = self.to_try_form[alias](sql)
         if raises is not None:
             raise NoTryForm
         return found
 
     def _may_raise(self, alias: str, sql: str) -> bool:
-        """Tell whether an expression may raise; then the query is fragile."""
+        """Tell whether an expression of a join may raise; then the query is fragile."""
         try:
             self._safe(alias, sql)
         except NoTryForm:
@@ -153,16 +157,19 @@ class _Binder:
         return False
 
     def _type(self, alias: str, sql: str) -> DataType:
+        """The Spark type of an expression over one relation of the join."""
         return self.types[alias].scalars([sql])[sql]
 
 
 class _Key(NamedTuple):
+    """A join key as SQL of a 64-bit word, and which keys it may be compared with."""
+
     kind: str  # keys of the same kind may be compared
     word: str  # SQL of the 64-bit word, NULL for NULL
 
 
-def _key(sql: str, kind: DataType) -> _Key | None:
-    """Encode a join key as a 64-bit word; None if values of its type have no one form.
+def _encode_key(sql: str, kind: DataType) -> _Key | None:
+    """Encode a join key as SQL of a 64-bit word; None if values of its type have no one form.
 
     Hashes of different keys are equal with a probability of 2^-64 for each pair.
     """

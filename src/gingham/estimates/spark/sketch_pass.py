@@ -91,7 +91,7 @@ class SketchPasses:
     def _collect_few(
         self, grouped: DataFrame, sharing: SharingPlan, step: RelationPass
     ) -> pa.Table | None:
-        """Collect all groups; None if there are more than the driver sketches quickly."""
+        """Collect a relation's groups of join keys; None if too many for the driver to sketch."""
         words = sum(sharing.words[vertex.number] for vertex in sharing.of(step.relation))
         most = min(_GROUPS, self._driver_work // words)
         table = grouped.limit(most + 1).toArrow()
@@ -101,7 +101,7 @@ class SketchPasses:
 def group_rows(
     rows: DataFrame, step: RelationPass, time: str | None, slices: Slices | None
 ) -> DataFrame:
-    """Group rows by `__slice`, `__fragment`, `__word_0`, ...; `__rows` and sums for each group.
+    """Group rows to sketch by `__slice`, `__fragment`, `__word_0`, ...: `__rows` and sums of each.
 
     `slices` is None for a relation that is not cut into slices, `time` for one without a time.
     """
@@ -129,12 +129,12 @@ def group_rows(
 
 
 def make_sketcher(sharing: SharingPlan, step: RelationPass, slices: Slices | None) -> Sketcher:
-    """Make the function that turns batches of groups into sketches, on driver or executor."""
+    """Make the function that turns groups of join keys into sketches, on driver or executor."""
     vertices = sharing.of(step.relation)
 
     def sketch(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for groups in _larger_tables(batches):
-            sums = {m: _sums(groups[names.partial(i)]) for i, m in enumerate(step.measures)}
+            sums = {m: _read_sums(groups[names.partial(i)]) for i, m in enumerate(step.measures)}
             rows = _relation_rows(groups, vertices, step, {m: s.values for m, s in sums.items()})
             row_slices = np.zeros(rows.size, np.int64) if rows.slices is None else rows.slices
             for vertex in vertices:
@@ -148,14 +148,18 @@ def make_sketcher(sharing: SharingPlan, step: RelationPass, slices: Slices | Non
                 except AnswerError:
                     numbers, counters, overflown = row_slices[:0], _NO_COUNTERS, row_slices
                 fits = ~np.isin(numbers, overflown)
-                yield pack_counters(vertex.number, _instants(numbers[fits], slices), counters[fits])
-                yield pack_counters(vertex.number, _instants(np.unique(overflown), slices), None)
+                yield pack_counters(
+                    vertex.number, _slice_starts(numbers[fits], slices), counters[fits]
+                )
+                yield pack_counters(
+                    vertex.number, _slice_starts(np.unique(overflown), slices), None
+                )
 
     return sketch
 
 
 def _number_fragments(chain: SelectChain, fragments: FragmentGrid) -> SelectChain:
-    """Add the column `__fragment`: the fragment of the cell that a row falls into."""
+    """Add the column `__fragment` to rows to sketch: the fragment of the cell they fall into."""
     axes = fragments.axes
     chain = with_cut_positions(chain, axes).with_columns(*interval_columns(axes))
     cell = "0"
@@ -166,7 +170,7 @@ def _number_fragments(chain: SelectChain, fragments: FragmentGrid) -> SelectChai
 
 
 def _larger_tables(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
-    """Join batches of groups into few larger tables."""
+    """Join batches of groups to sketch into few larger tables."""
     waiting: list[pa.RecordBatch] = []
     for batch in batches:
         waiting.append(batch)
@@ -180,7 +184,8 @@ def _larger_tables(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
 def _relation_rows(
     groups: pa.Table, vertices: Sequence[Vertex], step: RelationPass, sums: Mapping[str, Ints]
 ) -> RelationRows:
-    words = {a: _masked(groups[names.word(i)]) for i, a in enumerate(step.attributes)}
+    """Read groups that Spark made as rows of a relation to sketch."""
+    words = {a: _masked_words(groups[names.word(i)]) for i, a in enumerate(step.attributes)}
     fragmented = bool(step.fragments.cell_fragments)
     return RelationRows.of(
         vertices,
@@ -194,10 +199,12 @@ def _relation_rows(
 
 
 def _integers(column: pa.ChunkedArray) -> Ints:
+    """Read an Arrow column of groups to sketch as 64-bit integers."""
     return column.cast(pa.int64()).to_numpy()
 
 
-def _masked(column: pa.ChunkedArray) -> npt.ArrayLike:
+def _masked_words(column: pa.ChunkedArray) -> npt.ArrayLike:
+    """Read an Arrow column of join-key words as integers, masked where NULL."""
     words = _integers(column.fill_null(0))
     if not column.null_count:
         return words
@@ -206,14 +213,14 @@ def _masked(column: pa.ChunkedArray) -> npt.ArrayLike:
 
 @dataclass(frozen=True, slots=True)
 class _Sums:
-    """The sums of groups as 64-bit integers, and which of them overflow these."""
+    """Sums of measures by group as 64-bit integers for sketches, and which of them overflow."""
 
     values: Ints
     overflown: Bools
 
 
-def _sums(column: pa.ChunkedArray) -> _Sums:
-    """Read sums that Spark computed; a decimal is read as its unscaled integer."""
+def _read_sums(column: pa.ChunkedArray) -> _Sums:
+    """Read sums of measures that Spark computed; a decimal is read as its unscaled integer."""
     overflown = column.is_null().to_numpy().astype(np.bool_)
     column = column.fill_null(0)
     if not pa.types.is_decimal(column.type):
@@ -230,8 +237,8 @@ def _sums(column: pa.ChunkedArray) -> _Sums:
     return _Sums(np.where(overflown, 0, low), overflown)
 
 
-def _instants(numbers: Ints, slices: Slices | None) -> pa.Array:
-    """The starts of slices by their numbers; NULL for rows without a time."""
+def _slice_starts(numbers: Ints, slices: Slices | None) -> pa.Array:
+    """The starts of the slices of sketches by number; NULL for rows without a time."""
     if slices is None:
         return pa.nulls(len(numbers), pa.int64())
     timeless = numbers == _TIMELESS

@@ -42,7 +42,7 @@ class Anchors:
             self._with_anchors[i] = meets * (common / slide / anchors[0]) * sets.ticks
 
     def merge(self, x: int, y: int) -> Floats | None:
-        """Merge tree y into x; return what the sum of both overlaps with each tree counts twice."""
+        """Merge tree y into x; return which overlaps with other trees the sum counts twice."""
         both = self._of_tree[x] & self._of_tree[y]
         self._of_tree[x] |= self._of_tree[y]
         self._with_trees[:, x] += self._with_trees[:, y]
@@ -54,6 +54,6 @@ class Anchors:
         return self._with_trees[shared].sum(axis=0, dtype=np.float64) * (1 - 1e-5)
 
     def keep(self, trees: Ints) -> None:
-        """Keep these trees only, renumbered in this order."""
+        """Keep the anchors of these trees only, renumbered in this order."""
         self._of_tree = [self._of_tree[i] for i in trees]
         self._with_trees = self._with_trees[:, trees]

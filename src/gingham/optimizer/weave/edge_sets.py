@@ -23,7 +23,7 @@ _LONGEST_SPAN = 1 << 62
 
 @dataclass(frozen=True, eq=False)
 class Windows:
-    """The windows to weave, as arrays in the order given.
+    """The windows to weave into trees, as arrays in the order given.
 
     Pairs (range, slide) are in any unit of time, the rate then being rows per unit; windows of
     queries are in microseconds, and the rate is rows per second.
@@ -41,13 +41,13 @@ class Windows:
 
     @cached_property
     def sets(self) -> EdgeSets:
-        """The distinct sets of edges of these windows."""
+        """The distinct sets of edges of the windows to weave."""
         return _distinct_sets(self)
 
 
 @dataclass(frozen=True, eq=False)
 class EdgeSets:
-    """Distinct sets of edges, each with the sum of the overlap factors of its windows."""
+    """Distinct edge sets of windows to weave, each with the sum of its windows' overlap factors."""
 
     slides: Ints
     lows: Ints
@@ -61,21 +61,21 @@ class EdgeSets:
 
     @property
     def rates(self) -> Floats:
-        """Edges per unit of time of each set."""
+        """Edges per unit of time of each edge set."""
         return np.where(self.lows == self.highs, 1.0, 2.0) / self.slides * self.ticks
 
     def classes(self, i: int) -> tuple[ResidueClass, ...]:
-        """The one or two residue classes of a set."""
+        """The one or two residue classes of an edge set."""
         slide, low, high = int(self.slides[i]), int(self.lows[i]), int(self.highs[i])
         return ((slide, low),) if low == high else ((slide, low), (slide, high))
 
     def all_classes(self) -> list[ResidueClass]:
-        """The residue classes of all sets, each once."""
+        """The residue classes of all edge sets, each once."""
         pairs = np.stack([np.tile(self.slides, 2), np.append(self.lows, self.highs)])
         return list(map(tuple, np.unique(pairs, axis=1).T.tolist()))
 
     def subset(self, which: Ints) -> EdgeSets:
-        """The sets at these indices; windows of other sets get the set -1."""
+        """The edge sets at these indices; windows of other sets get the set -1."""
         new_index = np.full(len(self), -1)
         new_index[which] = np.arange(len(which))
         return EdgeSets(
@@ -89,7 +89,7 @@ class EdgeSets:
 
 
 def read_windows(windows: Iterable[AnyWindow], factors: Sequence[float] | None = None) -> Windows:
-    """Check windows and convert them to arrays; factors are range / slide unless given.
+    """Check the windows to weave and convert them to arrays; factors are range / slide by default.
 
     >>> four = read_windows([(12, 9), (10, 6), (8, 4), (9, 6)])
     >>> [four.sets.classes(i) for i in range(4)]
@@ -112,11 +112,11 @@ def read_windows(windows: Iterable[AnyWindow], factors: Sequence[float] | None =
             "pairs are in a unit of your own, windows of queries in microseconds",
             "all of one kind",
         )
-    return _as_arrays(given, _pairs(given), 1, factors)
+    return _as_arrays(given, _window_pairs(given), 1, factors)
 
 
-def _pairs(given: Sequence[AnyWindow]) -> Ints:
-    """Windows given as pairs, as an array of (range, slide); anything else is refused."""
+def _window_pairs(given: Sequence[AnyWindow]) -> Ints:
+    """Read windows to weave that are given as pairs (range, slide); anything else is refused."""
     try:
         spans = np.asarray(given)
     except (ValueError, OverflowError):
@@ -139,10 +139,12 @@ def _pairs(given: Sequence[AnyWindow]) -> Ints:
 
 
 def _is_pair(window: Any) -> bool:
+    """Whether a window to weave is given as a pair (range, slide)."""
     return isinstance(window, tuple) and len(window) == 2  # pyright: ignore[reportUnknownArgumentType]
 
 
 def _is_whole(window: object) -> bool:
+    """Whether range and slide of a window to weave are integers within the longest span."""
     parts: Sequence[object] = tuple(window) if isinstance(window, list | tuple) else ()
     return all(isinstance(part, int | np.integer) and abs(part) <= _LONGEST_SPAN for part in parts)
 
@@ -150,7 +152,7 @@ def _is_whole(window: object) -> bool:
 def _as_arrays(
     given: Sequence[AnyWindow], spans: Ints, ticks: int, factors: Sequence[float] | None
 ) -> Windows:
-    """Windows from rows of (range, slide) or (range, slide, start)."""
+    """Convert windows to weave from rows of (range, slide) or (range, slide, start) to arrays."""
     ranges, slides = spans[:, 0], spans[:, 1]
     wrong = np.flatnonzero((ranges <= 0) | (slides <= 0))
     if len(wrong):
@@ -168,7 +170,7 @@ def _as_arrays(
 
 
 def _distinct_sets(windows: Windows) -> EdgeSets:
-    """Group windows by their edges, and add up the overlap factors of each group."""
+    """Group windows to weave by their edges, and add up the overlap factors of each group."""
     slides, lows, highs = windows.slides, windows.lows, windows.highs
     # Two residues half a slide apart are one residue modulo half the slide.
     half = (highs - lows) * 2 == slides
@@ -198,7 +200,7 @@ def _distinct_sets(windows: Windows) -> EdgeSets:
 
 
 def checked_rate(rate: float) -> float:
-    """Refuse a rate of rows that is no finite number of at least zero."""
+    """Refuse a rate of rows to weave windows for that is no finite number of at least zero."""
     if isinstance(rate, bool) or not isinstance(rate, int | float | np.number):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise QueryError(f"a rate {rate!r}", "a rate is a number of rows", "for example rate=100")
     if not math.isfinite(rate) or rate < 0:

@@ -28,20 +28,22 @@ _PARTNERS = 16
 
 
 def scalable(problem: Problem) -> Partition:
-    """Merge pairs of trees as Weave Share does, for up to a million windows."""
+    """Weave up to a million windows, merging pairs of trees as Weave Share does."""
     if (partition := _one_tree_if_obvious(problem)) is not None:
         return partition
     sets = problem.sets
     if len(sets) <= MOST_COMPARED:
         measure = problem.measure
         woven = Weaver.of_sets(sets, problem.cost, problem.rate, measure).weave(problem.until)
-        return _partition(problem, woven, measure, ())
-    gaining = np.flatnonzero(_may_gain(problem))
+        return _window_partition(problem, woven, measure, ())
+    gaining = np.flatnonzero(_worth_weaving(problem))
     # Neighbours are woven together: those with similar slides.
     gaining = gaining[np.lexsort((sets.lows[gaining], sets.slides[gaining]))]
     if not len(gaining):
         alone = Woven([[i] for i in range(len(sets))], sets.rates.tolist())
-        return _partition(problem, alone, None, ("no two different edge sets gain by sharing",))
+        return _window_partition(
+            problem, alone, None, ("no two different edge sets gain by sharing",)
+        )
     measure = choose_measure(sets.subset(gaining).all_classes(), 2 * MOST_COMPARED, sets.ticks)
     if len(gaining) <= MOST_COMPARED:
         part = Weaver.of_sets(sets.subset(gaining), problem.cost, problem.rate, measure)
@@ -51,7 +53,7 @@ def scalable(problem: Problem) -> Partition:
             f"each with {_PARTNERS} partners at most of every slide"
         )
     else:
-        woven, rounds = _in_chunks(problem, sets.subset(gaining), measure)
+        woven, rounds = _weave_in_chunks(problem, sets.subset(gaining), measure)
         notice = (
             f"{len(gaining):,} edge sets were woven in {rounds} rounds of {_CHUNK:,} at a time: "
             "not all pairs were compared"
@@ -64,7 +66,7 @@ def scalable(problem: Problem) -> Partition:
         woven.compared,
         woven.finished,
     )
-    return _partition(problem, whole, measure, (notice,))
+    return _window_partition(problem, whole, measure, (notice,))
 
 
 def _one_tree_if_obvious(problem: Problem) -> Partition | None:
@@ -78,7 +80,7 @@ def _one_tree_if_obvious(problem: Problem) -> Partition | None:
     return one_tree(problem, (notice,))
 
 
-def _partition(
+def _window_partition(
     problem: Problem, woven: Woven, measure: Measure | None, notices: tuple[str, ...]
 ) -> Partition:
     """Turn trees of edge sets into trees of windows, with notices of what was not exact."""
@@ -108,7 +110,7 @@ class _SlideGroups:
 
 
 def _slide_groups(sets: EdgeSets) -> _SlideGroups:
-    """Group edge sets by slide and number of residues."""
+    """Group edge sets of windows to weave by slide and number of residues."""
     residues = np.where(sets.lows == sets.highs, 1, 2)
     keys, of_set = np.unique(np.stack([sets.slides, residues]), axis=1, return_inverse=True)
     least = np.full(keys.shape[1], np.inf)
@@ -116,8 +118,8 @@ def _slide_groups(sets: EdgeSets) -> _SlideGroups:
     return _SlideGroups(slides=keys[0], residues=keys[1], least=least, of_set=of_set.ravel())
 
 
-def _may_gain(problem: Problem) -> Bools:
-    """Select the edge sets that are worth weaving.
+def _worth_weaving(problem: Problem) -> Bools:
+    """Select the edge sets that are worth weaving with others.
 
     For each pair of slide groups, the sets of the smaller group that gain with some set of the
     other group are selected, together with their best few partners there.
@@ -177,7 +179,7 @@ def _may_gain(problem: Problem) -> Bools:
 def _least_together(
     groups: _SlideGroups, group: int, edges: Floats, ticks: int
 ) -> tuple[Floats, Floats]:
-    """Lower bounds of the edge rate of a set of this group together with one of each group.
+    """Lower bounds of the edge rate of a set of this slide group together with one of each group.
 
     The first bound is for sets whose residues differ modulo the common divisor of the slides, the
     second for any sets.
@@ -197,16 +199,16 @@ def _least_together(
 
 
 def _single_residue(sets: EdgeSets, which: Ints, common: int) -> Ints:
-    """The sets that have a single residue modulo the common divisor of two slides."""
+    """The edge sets that have a single residue modulo the common divisor of two slides."""
     return which[(sets.highs[which] - sets.lows[which]) % common == 0]
 
 
 def _slides_and_residues(sets: EdgeSets, which: Ints) -> tuple[Ints, Ints, Ints]:
-    """Slides, smaller and larger residues of some sets, as `pair_overlaps` takes them."""
+    """Slides, smaller and larger residues of some edge sets, as `pair_overlaps` takes them."""
     return sets.slides[which], sets.lows[which], sets.highs[which]
 
 
-def _in_chunks(problem: Problem, sets: EdgeSets, measure: Measure) -> tuple[Woven, int]:
+def _weave_in_chunks(problem: Problem, sets: EdgeSets, measure: Measure) -> tuple[Woven, int]:
     """Weave chunks of neighbouring slides, then chunks of the resulting trees, until few merge."""
     cost, rate = problem.cost, problem.rate
     trees = [[i] for i in range(len(sets))]

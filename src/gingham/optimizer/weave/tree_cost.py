@@ -11,7 +11,7 @@ Value = TypeVar("Value", float, Floats)
 
 
 class Cost(Protocol):
-    """The cost of a tree, for single numbers and for arrays of trees.
+    """The cost of a tree of slices, for single numbers and for arrays of trees.
 
     It grows with every argument, an empty tree costs something, and two trees with the same edges
     never cost less than one tree of both.

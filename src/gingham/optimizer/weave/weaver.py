@@ -61,7 +61,7 @@ class _Partners:
 
 
 class Weaver:
-    """Trees that are merged pair by pair; a tree is numbered by its first edge set.
+    """Trees of windows that are merged pair by pair; a tree is numbered by its first edge set.
 
     Lists are indexed by that number, arrays by the slot of a tree. A tree that is merged into
     another leaves an empty slot, until the slots are compacted.
@@ -98,7 +98,7 @@ class Weaver:
 
     @classmethod
     def of_sets(cls, sets: EdgeSets, cost: Cost, rate: float, measure: Measure) -> Weaver:
-        """Begin with a tree for each edge set."""
+        """Begin weaving with a tree for each edge set."""
         encoded = [measure.encode(sets.classes(i)) for i in range(len(sets))]
         weaver = cls(sets.rates, sets.factors, encoded, cost, rate, measure)
         fill_overlaps(weaver._bounds, sets)
@@ -115,7 +115,7 @@ class Weaver:
         rate: float,
         measure: Measure,
     ) -> Weaver:
-        """Begin with trees of any edges."""
+        """Begin weaving with trees of any edges."""
         weaver = cls(edges, factors, encoded, cost, rate, measure)
         for i, tree in enumerate(encoded):
             weaver._bounds[i, :i] = measure.overlaps(tree, encoded[:i])[0]
@@ -123,7 +123,7 @@ class Weaver:
         return weaver
 
     def weave(self, until: float) -> Woven:
-        """Merge the pair that gains most until no pair gains anything, or time is up."""
+        """Merge the pair of trees that gains most until no pair gains anything, or time is up."""
         heap: list[tuple[_Pair, int, int]] = []
 
         def push(x: int) -> None:
@@ -162,14 +162,14 @@ class Weaver:
         return self._woven(finished=True)
 
     def _as_good(self, loss: float, least: float) -> bool:
-        """Whether a pair's loss (minus its gain) is the least loss of all, up to the tolerance."""
+        """Whether a pair of trees loses (minus its gain) no more than the best, up to tolerance."""
         # In units of an empty tree's cost, which is the most that a merge can gain.
         return loss <= least or 1 + loss < self._tolerance * (1 + least)
 
     def _compact(self) -> None:
-        """Drop empty slots, so that arrays hold live trees only."""
+        """Drop empty slots of merged trees, so that arrays hold live trees only."""
         live_slots = np.flatnonzero(self._ages >= 0)
-        self._bounds = _square(self._bounds, live_slots)
+        self._bounds = _keep_in_square(self._bounds, live_slots)
         self._trees, self._ages = self._trees[live_slots], self._ages[live_slots]
         self._edges, self._factors = self._edges[live_slots], self._factors[live_slots]
         self._costs = self._costs[live_slots]
@@ -179,7 +179,7 @@ class Weaver:
             self._anchors.keep(live_slots)
 
     def _woven(self, *, finished: bool) -> Woven:
-        """The trees as they are now."""
+        """The result of weaving so far: the trees as they are now."""
         live = [x for x, age in enumerate(self._age) if age >= 0]
         return Woven(
             [sorted(self._members[x]) for x in live],
@@ -206,7 +206,7 @@ class Weaver:
         partners.at = at
         best, exact = (measured[0][0], True) if measured else (None, False)
         if at < len(trees) and (best is None or partners.losses[at] <= best[0]):
-            next_best = _pair(partners.losses[at], x, trees[at])
+            next_best = _ordered_pair(partners.losses[at], x, trees[at])
             if best is None or next_best < best:
                 best, exact = next_best, partners.exact
         if best is not None and self._as_good(best[0], -partners.others):
@@ -214,22 +214,22 @@ class Weaver:
         return ((-partners.others, *_UNKNOWN), False) if partners.others > NO_GAIN else None
 
     def _refine(self, x: int, best: _Pair) -> None:
-        """Measure, or look up, the best pair of x, of which only a bound of the gain is known."""
+        """Measure, or look up, the best pair of tree x, whose gain is only bounded so far."""
         if best[1:] == _UNKNOWN:
             self._partners[x] = self._list_partners(x)
         else:
             self._measure_best(x)
 
     def _list_partners(self, x: int) -> _Partners:
-        """List the older trees that tree x may gain most with."""
+        """List the older trees that tree x may gain most by merging with."""
         slot = self._slot[x]
         # A tree that was never merged is younger than all lower slots, none of which was merged.
         exact = self._age[x] == x
         part = slice(slot if exact else None)
         all_gains = self._gains(slot, part, self._bounds[slot, part])
         np.copyto(all_gains, -np.inf, where=self._ages[part] >= self._age[x])
-        slots = _largest(all_gains, _PARTNERS + 1)
-        gains = rounded(all_gains[slots], self._empty)
+        slots = _indices_of_largest(all_gains, _PARTNERS + 1)
+        gains = rounded_gains(all_gains[slots], self._empty)
         others = float(gains[0]) if len(slots) > _PARTNERS else -np.inf
         listed = gains > NO_GAIN
         listed[: max(0, len(slots) - _PARTNERS)] = False
@@ -241,7 +241,7 @@ class Weaver:
         return _Partners(trees, ages, losses[order].tolist(), others, exact)
 
     def _measure_best(self, x: int) -> None:
-        """Replace the bounds of the next few partners of x by their measured gains."""
+        """Replace the bounds of the next few partners of tree x by their measured gains."""
         partners = self._partners[x]
         assert partners is not None
         # Several at once: after measuring the best one, the next may be the best.
@@ -252,10 +252,10 @@ class Weaver:
             partners.at += 1
         for y, gain in zip(others, self._measured_gains(x, others), strict=True):
             if gain > NO_GAIN:
-                heapq.heappush(partners.measured, (_pair(-gain, x, y), y, self._age[y]))
+                heapq.heappush(partners.measured, (_ordered_pair(-gain, x, y), y, self._age[y]))
 
     def _measured_gains(self, x: int, others: list[int]) -> list[float]:
-        """Measure the overlaps of x with some trees, and return its gain with each."""
+        """Measure the edges that tree x shares with some trees; return its gain with each."""
         self._compared += len(others)
         overlaps, error = self._measure.overlaps(
             self._encoded[x], [self._encoded[y] for y in others]
@@ -266,7 +266,7 @@ class Weaver:
         overlaps = np.where(np.abs(bounds - overlaps) <= error, bounds, overlaps)
         self._bounds[slot, slots] = overlaps
         self._bounds[slots, slot] = overlaps
-        return rounded(self._gains(slot, slots, overlaps), self._empty).tolist()
+        return rounded_gains(self._gains(slot, slots, overlaps), self._empty).tolist()
 
     def _gains(self, slot: int, others: Ints | slice, overlaps: Floats) -> Floats:
         """What merging the tree in a slot with each of the others would save."""
@@ -319,13 +319,13 @@ class Weaver:
         self._bounds[to] = self._bounds[:, to] = row
 
 
-def _pair(loss: float, x: int, y: int) -> _Pair:
-    """Order the trees of a pair by their numbers."""
+def _ordered_pair(loss: float, x: int, y: int) -> _Pair:
+    """Order the trees of a pair to merge by their numbers."""
     return (loss, x, y) if x < y else (loss, y, x)
 
 
-def _square(matrix: Array, kept: Ints) -> Array:
-    """Keep these rows and columns of a matrix, in place."""
+def _keep_in_square(matrix: Array, kept: Ints) -> Array:
+    """Keep the rows and columns of live trees in a matrix of overlaps, in place."""
     for i, row in enumerate(kept):
         matrix[i, : len(kept)] = matrix[
             row, kept
@@ -333,8 +333,8 @@ def _square(matrix: Array, kept: Ints) -> Array:
     return matrix[: len(kept), : len(kept)]
 
 
-def _largest(values: Floats, n: int) -> Ints:
-    """The indices of the n largest values, the smallest of them first; all if there are fewer."""
+def _indices_of_largest(values: Floats, n: int) -> Ints:
+    """The indices of the n trees with the largest gains, the smallest of these first."""
     if len(values) < n:
         return np.arange(len(values))
     slots = np.arange(len(values))
@@ -347,11 +347,11 @@ def _largest(values: Floats, n: int) -> Ints:
     return slots[np.argpartition(values, -n)[-n:]]
 
 
-def rounded(gains: Floats, empty: float) -> Floats:
-    """Round gains, as multiples of an empty tree's cost, so that equal gains compare equal."""
+def rounded_gains(gains: Floats, empty: float) -> Floats:
+    """Round gains of merging trees, in multiples of an empty tree's cost, to make ties equal."""
     return np.round(gains / empty, 10) if empty > 0 else np.zeros_like(gains)
 
 
 def stopped_early(*, finished: bool) -> tuple[str, ...]:
-    """The notice of a search that ran out of time."""
+    """The notice of a weaving search that ran out of time."""
     return () if finished else ("stopped early, out of time: more merges may save more",)

@@ -32,26 +32,26 @@ class Problem:
 
     @property
     def sets(self) -> EdgeSets:
-        """The distinct sets of edges of the windows."""
+        """The distinct edge sets of the windows to weave."""
         return self.windows.sets
 
     @cached_property
     def measure(self) -> Measure:
-        """The measure of edge rates and overlaps of trees."""
+        """The measure of edge rates and overlaps of trees of windows."""
         return choose_measure(self.sets.all_classes(), len(self.sets), self.windows.ticks)
 
     @cached_property
     def encoded(self) -> list[EncodedEdges]:
-        """Each edge set, encoded for the measure."""
+        """Each edge set of the windows to weave, encoded for the measure."""
         return [self.measure.encode(self.sets.classes(i)) for i in range(len(self.sets))]
 
     @property
     def out_of_time(self) -> bool:
-        """Whether the search has to stop."""
+        """Whether the search for cheap trees of windows has to stop."""
         return time.monotonic() > self.until
 
     def price(self, edges: float, factor: float) -> float:
-        """The cost of a tree."""
+        """The cost of a tree of windows, from its edge rate and overlap factor."""
         return self.cost.tree(edges, factor, self.rate)
 
 
@@ -69,7 +69,7 @@ class Partition:
 
 
 def one_tree(problem: Problem, notices: tuple[str, ...] = ()) -> Partition:
-    """Put all windows into one tree."""
+    """Weave all windows into one tree."""
     return Partition(np.zeros(len(problem.windows), dtype=np.int64), notices=notices)
 
 
@@ -82,7 +82,7 @@ def tree_of_each_window(problem: Problem, trees: Iterable[Iterable[int]]) -> Int
 
 
 def trees_of(problem: Problem, partition: Partition, until: float) -> tuple[WovenTree, ...]:
-    """Build the trees of a partition, with exact edge rates as far as time allows."""
+    """Build the woven trees of a partition of windows, with exact edge rates as time allows."""
     windows, numbers = problem.windows, partition.tree_of_window
     order = np.argsort(numbers, kind="stable")
     starts = np.flatnonzero(np.append(True, np.diff(numbers[order]) > 0))
@@ -95,14 +95,16 @@ def trees_of(problem: Problem, partition: Partition, until: float) -> tuple[Wove
     for tree, (start, stop) in enumerate(zip(starts.tolist(), stops.tolist(), strict=True)):
         rate = EdgeRate(float(rates[tree]), operations=1, how=_SINGLE)
         if not single[tree]:
-            rate = _rate(problem, partition, np.unique(sets[start:stop]), tree, until)
+            rate = _tree_rate(problem, partition, np.unique(sets[start:stop]), tree, until)
         factor = float(factors[tree])
         members = tuple(windows.given[i] for i in in_order[start:stop])
         trees.append(WovenTree(members, rate, factor, problem.price(float(rate), factor)))
     return tuple(trees)
 
 
-def _rate(problem: Problem, partition: Partition, sets: Ints, tree: int, until: float) -> EdgeRate:
+def _tree_rate(
+    problem: Problem, partition: Partition, sets: Ints, tree: int, until: float
+) -> EdgeRate:
     """The edge rate of a tree of several edge sets: as measured, or computed if time allows."""
     measured = partition.rates[tree] if tree < len(partition.rates) else None
     if measured is not None and partition.exact:

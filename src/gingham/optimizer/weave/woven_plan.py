@@ -41,23 +41,23 @@ class WovenPlan:
 
     @cached_property
     def cost(self) -> float:
-        """The cost of all trees together."""
+        """The cost of all trees of the woven plan together."""
         return sum(tree.cost for tree in self.trees)
 
     @property
     def windows(self) -> Iterator[AnyWindow]:
-        """All windows, tree by tree."""
+        """All windows of the woven plan, tree by tree."""
         return (window for tree in self.trees for window in tree.windows)
 
     def weaveability(self, one: int, other: int) -> float:
-        """The common edges of two trees of the plan as a part of all their edges."""
+        """The common edges of two trees of the woven plan as a part of all their edges."""
         return weaveability(self.trees[one], self.trees[other])
 
     def saving(self, one: int, other: int) -> float:
-        """What merging two trees would save; negative if they are cheaper apart."""
+        """What merging two trees of the woven plan would save; negative if cheaper apart."""
         a, b = self.trees[one], self.trees[other]
         factor = a.overlap_factor + b.overlap_factor
-        return a.cost + b.cost - self.model.tree(_together(a, b), factor, self.rate)
+        return a.cost + b.cost - self.model.tree(_rate_together(a, b), factor, self.rate)
 
     def __str__(self) -> str:
         head = f"{self.method}: {len(self.trees)} trees, cost {self.cost:,.6g}"
@@ -69,8 +69,8 @@ def weaveability(one: WovenTree, other: WovenTree) -> float:
 
     Guirguis et al. (CIKM 2011), Definition 1.
     """
-    together = _together(one, other)
-    apart = _rate(one.classes, one) + _rate(other.classes, other)
+    together = _rate_together(one, other)
+    apart = _rate_per_unit(one.classes, one) + _rate_per_unit(other.classes, other)
     return max(0.0, apart / together - 1)
 
 
@@ -86,11 +86,12 @@ def window_classes(window: AnyWindow) -> tuple[ResidueClass, ...]:
     return ((slide, 0), (slide, range_ % slide)) if range_ % slide else ((slide, 0),)
 
 
-def _together(one: WovenTree, other: WovenTree) -> float:
-    """The edge rate of a tree of the windows of both trees."""
-    return _rate((*one.classes, *other.classes), one)
+def _rate_together(one: WovenTree, other: WovenTree) -> float:
+    """The edge rate of a woven tree of the windows of both trees."""
+    return _rate_per_unit((*one.classes, *other.classes), one)
 
 
-def _rate(classes: tuple[ResidueClass, ...], tree: WovenTree) -> float:
+def _rate_per_unit(classes: tuple[ResidueClass, ...], tree: WovenTree) -> float:
+    """The edge rate of a woven tree with these residue classes, per unit of time."""
     ticks = SECOND if isinstance(tree.windows[0], Window) else 1
     return float(edge_rate(classes)) * ticks

@@ -30,7 +30,7 @@ METHODS: dict[str, Callable[..., EdgeRate]] = {
 def edge_rate(
     classes: Iterable[ResidueClass], method: str = "best", *, most: int | None = None
 ) -> EdgeRate:
-    """Count the edges per tick of all classes together with the named algorithm.
+    """Compute the edge rate of residue classes with the named algorithm, published or the engine's.
 
     "best" is the engine's `gingham.algebra.edges.edge_rate`, which chooses an algorithm itself; a
     method of `METHODS` gives up where it needs more than `most` of what it counts.

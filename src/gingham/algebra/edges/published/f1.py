@@ -15,7 +15,7 @@ Divisor = Callable[[int, int], tuple[int, int]]  # greatest common divisor, oper
 
 
 def f1(classes: Sequence[ResidueClass], most: int = MOST_OPERATIONS) -> EdgeRate:
-    """Compute the edge rate by inclusion and exclusion over all groups of classes that meet.
+    """Compute the edge rate as F1 does: inclusion and exclusion over groups of classes that meet.
 
     An operation is an overlap check, a step of Euclid's algorithm or an addition.
 
@@ -45,7 +45,7 @@ def f1_memoised(classes: Sequence[ResidueClass], most: int = MOST_OPERATIONS) ->
 
 
 def _euclid(a: int, b: int) -> tuple[int, int]:
-    """The greatest common divisor and the number of steps of Euclid's algorithm."""
+    """The greatest common divisor of two slides and the number of steps of Euclid's algorithm."""
     steps = 0
     while b:
         a, b = b, a % b
@@ -56,7 +56,7 @@ def _euclid(a: int, b: int) -> tuple[int, int]:
 def _sum_of_groups(
     classes: Sequence[ResidueClass], divisor: Divisor, most: int, how: str
 ) -> EdgeRate:
-    """Add the densities of all groups of classes that meet: odd groups plus, even groups minus."""
+    """Add the edge densities of all groups of classes that meet: odd groups plus, even minus."""
     period = composite_period(classes)
     meets, operations = _overlap_checks(classes, divisor)
     edges = 0
@@ -85,7 +85,7 @@ def _sum_of_groups(
 
 
 def _overlap_checks(classes: Sequence[ResidueClass], divisor: Divisor) -> tuple[list[int], int]:
-    """For each class the earlier classes that it meets, as bits, and the operations it took.
+    """For each residue class the earlier ones that it meets, as bits, and the operations it took.
 
     Two classes meet if their residues are equal modulo the common divisor of their slides.
     """

@@ -9,7 +9,7 @@ from gingham.core.arrays import Bools
 
 
 def basic_decomposition(matrix: Bools) -> Parts:
-    """Subtract rows from rows that contain them, in the order of the matrix.
+    """Basic Decomposition: subtract matrix rows from rows that contain them, in matrix order.
 
     There may be more basis rows than queries.
     """

@@ -7,8 +7,8 @@ from functools import partial
 from itertools import product
 
 from gingham.algebra.fragments.composition import (
+    CompositionSearch,
     Preference,
-    Search,
     Strategy,
     Timing,
     add_composition,
@@ -17,8 +17,8 @@ from gingham.core.arrays import Bools
 
 
 def basic_composition(matrix: Bools, strategy: Strategy) -> Bools:
-    """Build a basis from a row for each query, composing rows until no operation is possible."""
-    search = Search(matrix)
+    """Basic Composition: build a set basis from a row per query, composing rows while possible."""
+    search = CompositionSearch(matrix)
     for column in range(matrix.shape[1]):
         search.add(column)
     search.run(strategy, fresh=set(search.rows), once=False)

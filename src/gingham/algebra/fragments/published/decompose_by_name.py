@@ -54,6 +54,7 @@ def decompose(
 
 
 def _covering(matrix: Bools, kind: str, method: str) -> Covering:
+    """Decompose a fragment matrix by a published method that covers fragments with records."""
     condensed = condense(matrix)
     if kind == "general":
         parts, basis = basic_decomposition(condensed.matrix)
@@ -64,6 +65,7 @@ def _covering(matrix: Bools, kind: str, method: str) -> Covering:
 
 
 def _check_method(kind: str, method: str) -> None:
+    """Refuse a decomposition method that does not exist for this kind of aggregate."""
     if method not in METHODS[kind]:
         needs = [other for other, methods in METHODS.items() if method in methods]
         why = f"{method} needs {needs[0]} aggregates" if needs else "its name is none of ours"

@@ -23,20 +23,23 @@ Factors = tuple[Floats, Floats]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Factored(Decomposition):
-    """Records are weighted sums of partials, and answers weighted sums of records, in doubles."""
+    """A linear decomposition in doubles: records are weighted sums of partials, and so answers."""
 
     reducer: Floats  # fragments x records
     rebuilder: Floats  # records x queries
 
     @property
     def kind(self) -> str:
+        """Linear: the decomposition subtracts records."""
         return "linear"
 
     @property
     def size(self) -> int:
+        """The number of records: the rank that the factorization found."""
         return len(self.rebuilder)
 
     def reduce(self, partials: Array, operation: Merge | None = None) -> Array:
+        """Add partials of fragments to records with the first factor of F as weights."""
         add_only(operation)
         partials = np.asarray(partials)
         self._expect("fragments", partials, len(self.reducer))
@@ -45,15 +48,18 @@ class Factored(Decomposition):
         return self.reducer.T @ finite(partials)
 
     def reconstruct(self, reduced: Array, operation: Merge | None = None) -> Array:
+        """Add records to the answers of queries with the second factor of F as weights."""
         add_only(operation)
         reduced = np.asarray(reduced)
         self._expect("records", reduced, self.size)
         return self.rebuilder.T @ reduced
 
     def product(self) -> Array:
+        """Multiply both factors: up to rounding it has to equal F."""
         return self.reducer @ self.rebuilder
 
     def _as_doubles(self, partials: Array) -> Array:
+        """Convert partials to doubles; refuse decimals and integers that would be rounded."""
         values, power_of_ten = integers(partials)
         if power_of_ten is not None or largest(values) * len(values) > EXACT_IN_DOUBLE:
             raise FragmentError(
@@ -65,7 +71,7 @@ class Factored(Decomposition):
 
 
 def factored(fragments: Bools, method: str, factor: Callable[[Floats], Factors]) -> Factored:
-    """Decompose F by factoring its distinct rows and columns."""
+    """Decompose the fragment matrix F by factoring its distinct rows and columns."""
     condensed = condense(fragments)
     left, right = np.zeros((0, 0)), np.zeros((0, 0))
     if condensed.matrix.size:
@@ -76,7 +82,7 @@ def factored(fragments: Bools, method: str, factor: Callable[[Floats], Factors])
 
 
 def lu(matrix: Floats) -> Factors:
-    """Factor by Gaussian elimination with partial pivoting, and drop rows that are all zero.
+    """Factor a fragment matrix by Gaussian elimination with partial pivoting; drop all-zero rows.
 
     A column without a pivot still uses up a row, so that more rows than the rank are left.
     """
@@ -87,7 +93,7 @@ def lu(matrix: Floats) -> Factors:
 
 
 def qr(matrix: Floats) -> Factors:
-    """Factor by QR with column pivoting: the diagonal falls to zero at the rank."""
+    """Factor a fragment matrix by QR with column pivoting: the diagonal vanishes at the rank."""
     orthogonal, upper, order = linalg.qr(matrix, mode="economic", pivoting=True)
     diagonal = np.abs(np.diagonal(upper))
     rank = int((diagonal > _negligible(matrix, diagonal[0])).sum())
@@ -97,7 +103,7 @@ def qr(matrix: Floats) -> Factors:
 
 
 def svd(matrix: Floats) -> Factors:
-    """Factor by singular values, largest first: the rank is where they vanish."""
+    """Factor a fragment matrix by singular values, largest first: the rank is where they vanish."""
     left, values, right = linalg.svd(matrix, full_matrices=False)
     kept = values > _negligible(matrix, values[0])
     return left[:, kept] * values[kept], right[kept]
@@ -107,5 +113,5 @@ FACTORIZATIONS: dict[str, Callable[[Floats], Factors]] = {"lu": lu, "qr": qr, "s
 
 
 def _negligible(matrix: Floats, scale: float) -> float:
-    """The size up to which a number is a rounding error of the factorization."""
+    """The size up to which a factor's entry is a rounding error of the matrix factorization."""
     return max(matrix.shape) * float(np.finfo(np.float64).eps) * scale

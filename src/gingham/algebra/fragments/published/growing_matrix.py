@@ -15,7 +15,7 @@ import numpy as np
 from gingham.algebra.fragments.decompose_matrix import EFFORT, as_bits
 from gingham.algebra.fragments.decomposition import Covering, Decomposition
 from gingham.algebra.fragments.distinct_matrix import row_keys
-from gingham.algebra.fragments.exact_decomposition import Exact, exact
+from gingham.algebra.fragments.exact_decomposition import ExactDecomposition, exact
 from gingham.algebra.fragments.published.decompose_by_name import decompose
 from gingham.core.arrays import Array, Bools, Ints
 from gingham.core.errors import FragmentError
@@ -54,7 +54,7 @@ class GrowingMatrix:
         seed: int = 0,
         effort: int = EFFORT,
     ) -> Self:
-        """Decompose the union of the rows of all nodes."""
+        """Decompose the union of the fragment matrices of all nodes."""
         matrix = as_bits(rows)
         if matrix.shape[1] != len(queries) or len(set(queries)) != len(queries):
             raise FragmentError(
@@ -75,11 +75,11 @@ class GrowingMatrix:
 
     @property
     def rows(self) -> Bools:
-        """The fragment matrix."""
+        """The fragment matrix: the queries of each fragment that has appeared."""
         return self.decomposition.fragments
 
     def row_indices(self, rows: Array) -> Ints:
-        """The index of each row in the matrix, or -1 for a fragment that is not in it."""
+        """The index of each fragment in the matrix, or -1 if it has not appeared yet."""
         index_of = {key: index for index, key in enumerate(row_keys(self.rows))}
         return np.array([index_of.get(key, -1) for key in row_keys(as_bits(rows))], dtype=np.int64)
 
@@ -89,7 +89,7 @@ class GrowingMatrix:
         return self._with_rows(new) if len(new) else self
 
     def add_query(self, query: str, without: Bools, within: Bools) -> GrowingMatrix:
-        """Add a query; fragments have appeared without it, within it, or both.
+        """Add a query to the matrix; fragments have appeared without it, within it, or both.
 
         A fragment that appeared both ways keeps its row without the query, and gets another row
         with the query at the end.
@@ -108,7 +108,7 @@ class GrowingMatrix:
         if not isinstance(old, Covering):
             return self._decomposed_again(queries, matrix)
         reducer = np.concatenate([old.reducer, old.reducer[again]])
-        answers, left_over = _compose(column, reducer.T, overlapping=old.idempotent)
+        answers, left_over = _compose_of_records(column, reducer.T, overlapping=old.idempotent)
         rebuilder = np.column_stack([old.rebuilder, answers])
         if left_over.any():
             reducer = np.column_stack([reducer, left_over])
@@ -118,7 +118,7 @@ class GrowingMatrix:
         return self._with(decomposed, queries, self.generation)
 
     def remove_query(self, query: str) -> GrowingMatrix:
-        """Remove a query, and the records that only this query used."""
+        """Remove a query from the matrix, and the records that only this query used."""
         if query not in self.queries:
             raise FragmentError(
                 f"there is no query {query!r}",
@@ -142,7 +142,7 @@ class GrowingMatrix:
         return self._with(decomposed, queries, self.generation + (not used.all()))
 
     def from_scratch(self) -> GrowingMatrix:
-        """Decompose the matrix from scratch; records change their meaning."""
+        """Decompose the fragment matrix from scratch; records change their meaning."""
         decomposed = decompose(
             self.rows, self.kind, self.method, seed=self.seed, effort=self.effort
         )
@@ -151,13 +151,14 @@ class GrowingMatrix:
         )
 
     def _with_rows(self, new: Bools) -> GrowingMatrix:
+        """Add new fragments to the matrix, each covered by old records and one for the rest."""
         matrix = np.concatenate([self.rows, new])
         old = self.decomposition
         if not isinstance(old, Covering):
             return self._decomposed_again(self.queries, matrix)
         reducer, rebuilder = [*old.reducer], old.rebuilder
         for row in new:
-            parts, left_over = _compose(row, rebuilder, overlapping=old.idempotent)
+            parts, left_over = _compose_of_records(row, rebuilder, overlapping=old.idempotent)
             if left_over.any():
                 rebuilder = np.concatenate([rebuilder, left_over[None]])
                 parts = np.append(parts, True)
@@ -169,9 +170,9 @@ class GrowingMatrix:
         return self._with(decomposed, self.queries, self.generation)
 
     def _decomposed_again(self, queries: tuple[str, ...], matrix: Bools) -> GrowingMatrix:
-        """Decompose a linear matrix from scratch, keeping the records where possible."""
+        """Decompose a linear fragment matrix from scratch, keeping the records if possible."""
         old = self.decomposition
-        if not isinstance(old, Exact):
+        if not isinstance(old, ExactDecomposition):
             changed = decompose(matrix, self.kind, self.method, seed=self.seed)
             mergeable = False
         else:
@@ -194,25 +195,27 @@ class GrowingMatrix:
     def _with(
         self, decomposed: Covering, queries: tuple[str, ...], generation: int
     ) -> GrowingMatrix:
+        """Replace the decomposition; search from scratch if it has too many records by now."""
         changed = replace(self, queries=queries, decomposition=decomposed, generation=generation)
         enough = min(len(queries), _SLACK * self.searched + 4)
         return changed if decomposed.size <= enough else changed.from_scratch()
 
 
 def _distinct_rows(rows: Bools) -> Bools:
+    """Drop duplicate fragments of a fragment matrix."""
     return rows[_first_occurrences(rows)]
 
 
 def _first_occurrences(rows: Bools) -> Ints:
-    """The indices of the first of equal rows; all-zero rows count, since nodes look them up."""
+    """The indices of the first of equal fragments; nodes look up all-zero ones, so these count."""
     seen: dict[bytes, int] = {}
     for index, key in enumerate(row_keys(rows)):
         seen.setdefault(key, index)
     return np.array(list(seen.values()), dtype=np.int64)
 
 
-def _compose(target: Bools, sets: Bools, *, overlapping: bool) -> tuple[Bools, Bools]:
-    """Choose sets inside a target, the largest first; return the choice and what is left over."""
+def _compose_of_records(target: Bools, sets: Bools, *, overlapping: bool) -> tuple[Bools, Bools]:
+    """Compose a fragment or query from records, the largest first; return these and the rest."""
     chosen = np.zeros(len(sets), dtype=bool)
     left_over = target.copy()
     fits = np.flatnonzero(~(sets & ~target).any(axis=1))

@@ -38,21 +38,25 @@ def generate(
     (4, 5)
     """
     hidden = "sparse" if hidden is True else hidden or ""
-    _check(queries, fragments, gain, kind, hidden)
+    _check_arguments(queries, fragments, gain, kind, hidden)
     rng = np.random.default_rng(seed)
     size = planted_size(queries, gain)
     apart = (
-        0 if kind == "idempotent" else _apart(size, queries, fragments, rng, hidden=bool(hidden))
+        0
+        if kind == "idempotent"
+        else _draw_apart(size, queries, fragments, rng, hidden=bool(hidden))
     )
-    bases = _bases(fragments, size - apart, apart, hidden, rng)
+    bases = _draw_bases(fragments, size - apart, apart, hidden, rng)
     chosen = [] if hidden else [frozenset([base]) for base in range(size)]
     lengths = unions or (_UNIONS if hidden else (2, size))
-    columns = _unions(bases, chosen, queries, lengths, apart if kind != "idempotent" else None, rng)
+    columns = _draw_unions(
+        bases, chosen, queries, lengths, apart if kind != "idempotent" else None, rng
+    )
     return columns[rng.permutation(fragments)][:, rng.permutation(queries)]
 
 
 def planted_size(queries: int, gain: float) -> int:
-    """The number of records that suffice for a generated matrix.
+    """The number of records that suffice for a generated fragment matrix.
 
     >>> planted_size(100, 0.3)
     70
@@ -60,7 +64,8 @@ def planted_size(queries: int, gain: float) -> int:
     return max(1, round(queries * (1 - gain)))
 
 
-def _check(queries: int, fragments: int, gain: float, kind: str, hidden: str) -> None:
+def _check_arguments(queries: int, fragments: int, gain: float, kind: str, hidden: str) -> None:
+    """Refuse a size, gain or kind of which no random fragment matrix can be generated."""
     if queries < 1 or fragments < 1 or not 0 <= gain < 1:
         raise FragmentError(
             f"no matrix of {queries} queries, {fragments} fragments and a gain of {gain:g}",
@@ -81,10 +86,10 @@ def _check(queries: int, fragments: int, gain: float, kind: str, hidden: str) ->
         )
 
 
-def _apart(
+def _draw_apart(
     size: int, queries: int, fragments: int, rng: np.random.Generator, *, hidden: bool
 ) -> int:
-    """Draw how many of the base queries overlap with no other."""
+    """Draw how many base queries of a random fragment matrix overlap with no other."""
 
     def possible(apart: int) -> bool:
         overlapping = size - apart
@@ -95,11 +100,11 @@ def _apart(
 
     allowed = [apart for apart in range(size + 1) if possible(apart)]
     if not allowed:
-        raise _too_few(size, queries, fragments)
+        raise _too_few_bases(size, queries, fragments)
     return int(rng.choice(allowed))
 
 
-def _bases(
+def _draw_bases(
     fragments: int, overlapping: int, apart: int, hidden: str, rng: np.random.Generator
 ) -> Bools:
     """Draw which fragments satisfy which base queries: fragments x bases, all rows different."""
@@ -119,11 +124,11 @@ def _bases(
             bases[apart + len(seen), :overlapping] = row
             seen.add(row.tobytes())
     if len(seen) < fragments - apart:
-        raise _too_few(overlapping + apart, 0, fragments)
+        raise _too_few_bases(overlapping + apart, 0, fragments)
     return bases
 
 
-def _unions(
+def _draw_unions(
     bases: Bools,
     chosen: list[frozenset[int]],
     queries: int,
@@ -131,15 +136,15 @@ def _unions(
     apart: int | None,
     rng: np.random.Generator,
 ) -> Bools:
-    """A column for each chosen union of bases, then random unions, different where possible."""
+    """A matrix column for each chosen union of base queries, then for random unions."""
     size = bases.shape[1]
     columns = [bases[:, sorted(union)].any(axis=1) for union in chosen]
     seen = {column.tobytes() for column in columns}
     refused = 0
     while len(columns) < queries:
-        union = _overlapping(size, lengths, rng)
+        union = _draw_overlapping(size, lengths, rng)
         if apart is not None:
-            union = _disjoint(size, apart, lengths, rng)
+            union = _draw_disjoint(size, apart, lengths, rng)
         column = bases[:, union].any(axis=1)
         if column.tobytes() in seen and refused < _PATIENCE * queries:
             refused += 1
@@ -149,13 +154,16 @@ def _unions(
     return np.array(columns[:queries]).T
 
 
-def _overlapping(size: int, lengths: tuple[int, int], rng: np.random.Generator) -> Ints:
+def _draw_overlapping(size: int, lengths: tuple[int, int], rng: np.random.Generator) -> Ints:
+    """Draw which base queries a query of a random fragment matrix is the union of."""
     low, high = min(lengths[0], size), min(lengths[1], size)
     return rng.choice(size, int(rng.integers(low, high + 1)), replace=False)
 
 
-def _disjoint(size: int, apart: int, lengths: tuple[int, int], rng: np.random.Generator) -> Ints:
-    """Draw some of the bases that overlap with no other, and at most one of the others."""
+def _draw_disjoint(
+    size: int, apart: int, lengths: tuple[int, int], rng: np.random.Generator
+) -> Ints:
+    """Draw base queries for a disjoint union: some that overlap with none, at most one other."""
     overlapping = size - apart
     base = int(rng.integers(0, overlapping + 1))
     first = [base] if base < overlapping else []
@@ -164,7 +172,8 @@ def _disjoint(size: int, apart: int, lengths: tuple[int, int], rng: np.random.Ge
     return np.array([*first, *(overlapping + rng.choice(apart, count, replace=False))], dtype=int)
 
 
-def _too_few(size: int, queries: int, fragments: int) -> FragmentError:
+def _too_few_bases(size: int, queries: int, fragments: int) -> FragmentError:
+    """Build the error for a random fragment matrix that needs more base queries."""
     return FragmentError(
         f"{size} base queries are too few for {fragments} fragments and {queries} queries",
         "fragments are different sets of base queries, and queries different unions of them",

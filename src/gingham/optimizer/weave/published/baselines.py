@@ -8,12 +8,12 @@ from gingham.optimizer.weave.weaving_problem import Partition, Problem
 
 
 def no_share(problem: Problem) -> Partition:
-    """Give each window a tree of its own."""
+    """Weave nothing: give each window a tree of its own."""
     return Partition(np.arange(len(problem.windows)))
 
 
 def random_trees(problem: Problem) -> Partition:
-    """Put each window into one of a random number of trees."""
+    """Weave at random: put each window into one of a random number of trees."""
     rng = np.random.default_rng(problem.seed)
     n = len(problem.windows)
     trees = rng.integers(0, rng.integers(1, n + 1), n)

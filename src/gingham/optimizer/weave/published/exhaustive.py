@@ -15,7 +15,7 @@ MOST_SETS = 16
 
 
 def exhaustive(problem: Problem) -> Partition:
-    """Find the cheapest partition by dynamic programming over all subsets of edge sets.
+    """Find the cheapest trees of windows by dynamic programming over all subsets of edge sets.
 
     Windows with equal edges share a tree: some cheapest partition has this property.
     """
@@ -30,7 +30,7 @@ def exhaustive(problem: Problem) -> Partition:
     rates = _rates_of_subsets(sets)
     factors = _sums_of_subsets(sets.factors)
     prices = problem.cost.tree(rates, factors, problem.rate)
-    trees = _cheapest(prices, n)
+    trees = _cheapest_partition(prices, n)
     members = [[i for i in range(n) if tree >> i & 1] for tree in trees]
     return Partition(
         tree_of_each_window(problem, members),
@@ -60,7 +60,7 @@ def _rates_of_subsets(sets: EdgeSets) -> Floats:
 
 
 def _sums_over_subsets(values: Floats, n: int) -> Floats:
-    """For each set, the sum of the values of all its subsets (a zeta transform, in place)."""
+    """For each set of edge sets, the sum of the values of its subsets (a zeta transform)."""
     for i in range(n):
         halves = values.reshape(-1, 2, 1 << i)
         halves[:, 1] += halves[:, 0]
@@ -68,20 +68,20 @@ def _sums_over_subsets(values: Floats, n: int) -> Floats:
 
 
 def _sums_of_subsets(values: Floats) -> Floats:
-    """For each set, the sum of the values of its members."""
+    """For each set of edge sets, the sum of the values of its members."""
     sums = np.zeros(1)
     for value in values:
         sums = np.concatenate([sums, sums + value])
     return sums
 
 
-def _cheapest(prices: Floats, n: int) -> list[int]:
-    """Find the cheapest partition: for each subset, the best tree of its first member."""
+def _cheapest_partition(prices: Floats, n: int) -> list[int]:
+    """Find the cheapest partition into trees: for each subset the best tree of its first member."""
     best = np.zeros(1 << n)
     choice = np.zeros(1 << n, dtype=np.int64)
     for subset in range(1, 1 << n):
         first = subset & -subset
-        trees = first | _subsets(subset ^ first)
+        trees = first | _subsets_of(subset ^ first)
         totals = prices[trees] + best[subset ^ trees]
         cheapest = int(np.argmin(totals))
         best[subset], choice[subset] = totals[cheapest], trees[cheapest]
@@ -92,8 +92,8 @@ def _cheapest(prices: Floats, n: int) -> list[int]:
     return trees
 
 
-def _subsets(of: int) -> Ints:
-    """All subsets of a set of bits."""
+def _subsets_of(of: int) -> Ints:
+    """All subsets of a set of edge sets, as bits."""
     subsets = np.zeros(1, dtype=np.int64)
     while of:
         bit = of & -of

@@ -12,7 +12,7 @@ from gingham.core.arrays import Floats, Ints
 from gingham.core.errors import QueryError
 from gingham.core.time import SECOND
 from gingham.logical.window import Window
-from gingham.optimizer.weave.edge_measures import Bits, EncodedEdges, bits_for
+from gingham.optimizer.weave.edge_measures import BitMeasure, EncodedEdges, bits_for
 from gingham.optimizer.weave.edge_sets import AnyWindow, read_windows
 from gingham.optimizer.weave.pair_overlaps import pair_overlaps
 from gingham.optimizer.weave.weaver import NO_GAIN
@@ -28,7 +28,7 @@ _SPARE_TREES = 256  # that may join before bits need more memory than planned
 
 @dataclass(frozen=True, eq=False)
 class IncrementalPlan(WovenPlan):
-    """A plan that windows can be added to and removed from; each change gives a new plan.
+    """A woven plan that windows are added to and removed from; each change gives a new plan.
 
     The last plan that was woven from scratch gives a lower bound of what such a plan would cost
     now. Once this plan costs more than the bound by the tolerance, it is woven from scratch.
@@ -40,14 +40,14 @@ class IncrementalPlan(WovenPlan):
     from_scratch: Weave = field(kw_only=True, repr=False)
     scratch: tuple[int, float] = field(kw_only=True)  # windows and cost of the last such plan
     rebuilds: int = field(default=0, kw_only=True)  # how often it was woven from scratch
-    measure: Bits = field(kw_only=True, repr=False)
+    measure: BitMeasure = field(kw_only=True, repr=False)
     encoded: tuple[EncodedEdges, ...] = field(kw_only=True, repr=False)
     classes: tuple[Ints, Ints, Ints] = field(kw_only=True, repr=False)  # slide, residue, tree
     size: int = field(kw_only=True)
 
     @property
     def least(self) -> float:
-        """A lower bound of the cost of a plan woven from scratch.
+        """A lower bound of the cost of a plan of these windows woven from scratch.
 
         It is the cost of the last such plan, in proportion if there are fewer windows now.
         """
@@ -55,7 +55,7 @@ class IncrementalPlan(WovenPlan):
         return cost * min(1.0, self.size / size)
 
     def add(self, window: AnyWindow) -> IncrementalPlan:
-        """Add a window to the tree that it gains most with."""
+        """Add a window to the tree of the woven plan that it gains most with."""
         read = read_windows([window])
         if self.trees and isinstance(window, Window) != isinstance(
             self.trees[0].windows[0], Window
@@ -66,7 +66,7 @@ class IncrementalPlan(WovenPlan):
         return draft.plan(self.size + 1)
 
     def remove(self, window: AnyWindow) -> IncrementalPlan:
-        """Remove one window that is equal to this."""
+        """Remove one window that is equal to this from its tree of the woven plan."""
         tree_number = next((i for i, tree in enumerate(self.trees) if window in tree.windows), None)
         if tree_number is None:
             raise QueryError(
@@ -84,7 +84,7 @@ class IncrementalPlan(WovenPlan):
 
 
 def incremental(plan: WovenPlan, tolerance: float, from_scratch: Weave) -> IncrementalPlan:
-    """Make a plan that can be changed from one woven from scratch."""
+    """Make a plan that windows can join and leave from one woven from scratch."""
     if not tolerance >= 0:
         raise QueryError(
             f"a tolerance of {tolerance}",
@@ -93,7 +93,7 @@ def incremental(plan: WovenPlan, tolerance: float, from_scratch: Weave) -> Incre
         )
     classes = [tree.classes for tree in plan.trees]
     size = sum(len(tree.windows) for tree in plan.trees)
-    measure, encoded = _measured(plan.trees, classes)
+    measure, encoded = _measure_trees(plan.trees, classes)
     return IncrementalPlan(
         trees=plan.trees,
         rate=plan.rate,
@@ -106,34 +106,35 @@ def incremental(plan: WovenPlan, tolerance: float, from_scratch: Weave) -> Incre
         scratch=(size, plan.cost),
         measure=measure,
         encoded=encoded,
-        classes=_flat(classes),
+        classes=_classes_as_arrays(classes),
         size=size,
     )
 
 
-def _measured(
+def _measure_trees(
     trees: Sequence[WovenTree], classes: Sequence[tuple[ResidueClass, ...]]
-) -> tuple[Bits, tuple[EncodedEdges, ...]]:
-    """A measure for these trees, and their encoded edges."""
+) -> tuple[BitMeasure, tuple[EncodedEdges, ...]]:
+    """Choose a measure of edge rates for the trees of a plan, and encode their edges."""
     # Without `normalized`: a class that others imply still has its own period in another tree.
     every = list(dict.fromkeys(c for of_tree in classes for c in of_tree))
     measure = bits_for(every, len(trees) + _SPARE_TREES, _ticks(trees))
     return measure, tuple(measure.encode(of_tree) for of_tree in classes)
 
 
-def _flat(classes: Sequence[tuple[ResidueClass, ...]]) -> tuple[Ints, Ints, Ints]:
-    """The residue classes of all trees as arrays: slides, residues, tree numbers."""
+def _classes_as_arrays(classes: Sequence[tuple[ResidueClass, ...]]) -> tuple[Ints, Ints, Ints]:
+    """The residue classes of all trees of a plan as arrays: slides, residues, tree numbers."""
     owned = [(slide, residue, i) for i, of_tree in enumerate(classes) for slide, residue in of_tree]
     slides, residues, owners = np.array(owned, dtype=np.int64).T
     return slides, residues, owners
 
 
 def _ticks(trees: Sequence[WovenTree]) -> int:
+    """Ticks per unit of time of a plan: microseconds for windows of queries, else 1."""
     return SECOND if isinstance(trees[0].windows[0], Window) else 1
 
 
 class _Draft:
-    """A plan under change: the trees, and their edges as arrays of residue classes."""
+    """A woven plan under change: the trees, and their edges as arrays of residue classes."""
 
     def __init__(self, plan: IncrementalPlan) -> None:
         self._old = plan
@@ -144,10 +145,10 @@ class _Draft:
         self._ticks = _ticks(plan.trees)
 
     def add(self, window: AnyWindow, classes: tuple[ResidueClass, ...], factor: float) -> None:
-        """Add a tree of one window, then merge it as long as that saves something."""
+        """Add a tree of one window to the plan, then merge it as long as that saves something."""
         if not self._measure.fits(classes):
             of_trees = [tree.classes for tree in self._trees]
-            self._measure, encoded = _measured(self._trees, [*of_trees, classes])
+            self._measure, encoded = _measure_trees(self._trees, [*of_trees, classes])
             self._encoded = list(encoded[:-1])
         own_rate = EdgeRate(
             len(classes) / classes[0][0] * self._ticks, operations=1, how="slides of one window"
@@ -247,7 +248,7 @@ class _Draft:
         return EdgeRate(edges, operations=1, how=measure.how, margin=margin)
 
     def _best_partner(self, tree_number: int, common: Floats | None) -> tuple[int, float] | None:
-        """The tree whose merge with this one saves most, and the overlap of both."""
+        """The tree whose merge with this one saves most, and the common edges of both."""
         trees, old = self._trees, self._old
         if len(trees) < 2:
             return None
@@ -317,9 +318,10 @@ class _Draft:
         self._owners = self._owners[others]
 
     def _drop(self, tree_number: int) -> None:
-        """Delete a tree; the numbers of later trees shift."""
+        """Delete a tree of the woven plan; the numbers of later trees shift."""
         del self._trees[tree_number], self._encoded[tree_number]
         self._owners = self._owners - (self._owners > tree_number)
 
     def _price(self, edges: float, factor: float) -> float:
+        """The cost of a tree with this edge rate and overlap factor."""
         return float(self._old.model.tree(float(edges), factor, self._old.rate))

@@ -13,16 +13,17 @@ MOVES_PER_WINDOW = 10
 
 
 def local_search(problem: Problem, moves: int | None = None) -> Partition:
-    """Move windows between trees, beginning with a tree for each window."""
-    return _search(problem, no_share(problem), moves)
+    """Weave by local search: move windows between trees, from a tree for each window on."""
+    return _move_windows(problem, no_share(problem), moves)
 
 
 def local_search_random(problem: Problem, moves: int | None = None) -> Partition:
-    """Move windows between trees, beginning with random trees."""
-    return _search(problem, random_trees(problem), moves)
+    """Weave by local search: move windows between trees, from random trees on."""
+    return _move_windows(problem, random_trees(problem), moves)
 
 
-def _search(problem: Problem, start: Partition, moves: int | None) -> Partition:
+def _move_windows(problem: Problem, start: Partition, moves: int | None) -> Partition:
+    """Move windows between trees in random order until no move saves anything or time is up."""
     most = MOVES_PER_WINDOW * len(problem.windows) if moves is None else moves
     forest = _Forest(problem, start.tree_of_window)
     order = np.random.default_rng(problem.seed).permutation(len(problem.windows)).tolist()
@@ -110,6 +111,7 @@ class _Forest:
         return True
 
     def _price(self, tree: int) -> float:
+        """The cost of a tree as it is now; none if it has no window."""
         if not self._members[tree]:
             return 0.0
         return self._problem.price(float(self._edges[tree]), float(self._factors[tree]))

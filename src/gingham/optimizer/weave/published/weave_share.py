@@ -14,7 +14,7 @@ from gingham.algebra.edges.bit_set import MOST_BITS
 from gingham.algebra.edges.published import METHODS
 from gingham.core.arrays import Bools
 from gingham.core.errors import BudgetError, QueryError
-from gingham.optimizer.weave.weaver import NO_GAIN, rounded, stopped_early
+from gingham.optimizer.weave.weaver import NO_GAIN, rounded_gains, stopped_early
 from gingham.optimizer.weave.weaving_problem import Partition, Problem
 
 MOST_WINDOWS = 5_000
@@ -23,6 +23,8 @@ _SHORT_PERIOD = 1 << 22
 
 @dataclass(frozen=True, slots=True)
 class _Tree:
+    """A tree of windows as Weave Share merges it: residue classes, edge rate, overlap factor."""
+
     windows: tuple[int, ...]
     classes: tuple[ResidueClass, ...]
     period: int
@@ -65,12 +67,13 @@ class _Counter:
     def _by_rate(
         self, x: _Tree, y: _Tree, method: Callable[[tuple[ResidueClass, ...]], float]
     ) -> float:
+        """Count the common edges of two trees: both edge rates minus that of the union."""
         together = method(normalized(x.classes + y.classes))
         self.operations += getattr(together, "operations", 0)
         return x.edges + y.edges - float(together)
 
     def tree(self, problem: Problem, window: int) -> _Tree:
-        """Build the tree of one window."""
+        """Build the tree of one window, with its edges."""
         sets = problem.sets
         number = int(sets.of_window[window])
         classes = sets.classes(number)
@@ -87,7 +90,7 @@ class _Counter:
         )
 
     def merged(self, x: _Tree, y: _Tree, common: float) -> _Tree:
-        """Merge two trees."""
+        """Merge two trees of windows: the union of their edges."""
         classes = normalized(x.classes + y.classes)
         period = math.lcm(x.period, y.period)
         edges = x.edges + y.edges - common
@@ -102,6 +105,7 @@ class _Counter:
         )
 
     def _bits(self, classes: tuple[ResidueClass, ...], period: int) -> Bools | None:
+        """Mark the edges of a tree in a bitmap of one period; None if bitmaps are not used."""
         if not self.bitmap or self.method is not None or period > _SHORT_PERIOD:
             return None
         bits = np.zeros(period, dtype=bool)
@@ -118,7 +122,7 @@ def weave_share(
     probe_smaller: bool = True,
     edges: str | None = None,
 ) -> Partition:
-    """Merge the pair of trees that saves most, as long as some pair saves something.
+    """Weave Share: merge the pair of trees that saves most, as long as some pair saves something.
 
     Guirguis et al. (CIKM 2011), Figure 2. With `lookup`, savings are kept in a table instead of
     computed in every round; with `bitmap`, edges are bitmaps; with `probe_smaller`, the tree with
@@ -153,7 +157,7 @@ def weave_share(
 
 
 def _merge_all(problem: Problem, counter: _Counter, *, lookup: bool) -> tuple[bool, list[_Tree]]:
-    """Merge the best pair until none saves anything; False with the trees if time was up."""
+    """Merge the best pair of trees until none saves anything; False if time was up before."""
     trees = [counter.tree(problem, i) for i in range(len(problem.windows))]
     ticks, empty = problem.windows.ticks, problem.price(0.0, 0.0)
 
@@ -161,7 +165,7 @@ def _merge_all(problem: Problem, counter: _Counter, *, lookup: bool) -> tuple[bo
         common = counter.common(x, y)
         price = problem.price((x.edges + y.edges - common) * ticks, x.factor + y.factor)
         apart = problem.price(x.edges * ticks, x.factor) + problem.price(y.edges * ticks, y.factor)
-        return float(rounded(np.array(apart - price), empty)), common
+        return float(rounded_gains(np.array(apart - price), empty)), common
 
     n = len(trees)
     savings = np.full((n, n), -np.inf)
