@@ -83,16 +83,16 @@ def listing(spark: SparkSession, seed: int = 0, symbols: int = 6000) -> DataFram
     """
     size = sf.log("rank") + _uniform("rank", seed, 9)
     ordered = sf.sort_array(sf.collect_list(sf.struct(size.alias("size"), "rank")))
-    place = sf.col("place")
+    position = sf.col("position")
     return (
         _ranks(spark, symbols)
         .agg(ordered.alias("all"))
-        .select(sf.posexplode("all").alias("place", "one"))
+        .select(sf.posexplode("all").alias("position", "sized"))
         .select(
-            _symbol(sf.col("one.rank")).alias("symbol"),
-            (place < symbols // 2).alias("r3000"),
-            place.between(symbols // 6, symbols // 2 - 1).alias("r2000"),
-            (place < symbols // 6).alias("r1000"),
+            _symbol(sf.col("sized.rank")).alias("symbol"),
+            (position < symbols // 2).alias("r3000"),
+            position.between(symbols // 6, symbols // 2 - 1).alias("r2000"),
+            (position < symbols // 6).alias("r1000"),
         )
     )
 

@@ -18,7 +18,7 @@ from gingham.estimates.planning.parse_joins import parse_join_aggregate
 from gingham.estimates.planning.share_sketches import share_sketches
 from gingham.estimates.planning.sketch_plan import SketchPlan
 from gingham.estimates.planning.sketch_table import SketchTable
-from gingham.estimates.spark.check_join import check_join
+from gingham.estimates.spark.bind_join import bind_join
 from gingham.estimates.spark.sketch_pass import SketchPasses
 from gingham.logical.try_form import ToTryForm
 from gingham.plan.slices import Slices, sliced
@@ -74,7 +74,7 @@ class SketchSession:
             to_try_form[alias] = partial(
                 try_form, types=catalog[key].columns, ansi=is_ansi(self.spark)
             )
-        bound = check_join(query, types, to_try_form)
+        bound = bind_join(query, types, to_try_form)
         read = [selection.sql for selection in query.selections.values()]
         read += [*query.measures.values(), *(sql for _, a, _, b in query.joins for sql in (a, b))]
         return replace(bound, fragile=bound.fragile or any(map(calls_user_function, read)))

@@ -30,7 +30,7 @@ from gingham.spark.expression_types import ExpressionTypes
 from gingham.spark.spark_errors import refused_by_spark
 
 
-def check_join(
+def bind_join(
     query: JoinAggregate, types: Mapping[str, ExpressionTypes], to_try_form: Mapping[str, ToTryForm]
 ) -> BoundJoin:
     """Check a join query and add Spark types; `types` and `to_try_form` are by relation's alias."""
@@ -141,11 +141,11 @@ class _Binder:
             return Condition(opaque(selection.sql), selection.sql)
 
     def _safe(self, alias: str, sql: str) -> str:
-        """Rewrite an expression of a join query that cannot raise; NoTryForm if it may."""
-        found, raises = self.to_try_form[alias](sql)
+        """Rewrite an expression of a join query so that it cannot raise; NoTryForm if it may."""
+        try_form, raises = self.to_try_form[alias](sql)
         if raises is not None:
             raise NoTryForm
-        return found
+        return try_form
 
     def _may_raise(self, alias: str, sql: str) -> bool:
         """Tell whether an expression of a join may raise; then the query is fragile."""
