@@ -51,7 +51,7 @@ def run_shared(
 
     `find_instant` gives an instant at which there is data; it is called only if edges must be
     listed. `cells` caches the cells in which conditions hold, `folded_cells` are those of
-    `rows_to_shards`. Shards are shuffled, or records if fragments are `forest_records` to such.
+    `rows_to_shards`. Shards are shuffled, or the records of `forest_records`.
     """
     forest, watch = plan.forest, Stopwatch()
     reader = ShardReader(forest, forest_records)
