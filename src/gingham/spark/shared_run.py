@@ -47,7 +47,7 @@ def run_shared(
     folded_cells: Mapping[int, Ints],
     forest_records: ForestRecords | None = None,
 ) -> Answers:
-    """Answer all queries of a plan from one pass over the rows of a static DataFrame.
+    """Run a plan as Spark jobs: one pass over a static DataFrame answers all its queries.
 
     `find_instant` gives an instant at which there is data; it is called only if edges must be
     listed. `cells` caches the cells in which conditions hold, `folded_cells` are those of

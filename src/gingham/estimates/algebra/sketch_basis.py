@@ -151,7 +151,7 @@ def _basis_multiplicity(columns: list[list[int]], row: Row) -> _Multiplicity:
 
 
 def _sketch_vertex(number: int, key: Node, multiplicity: _Multiplicity) -> Vertex:
-    """Build the sketch of a node of the joint graph, with how often rows count in it."""
+    """Build the vertex of a sketch from a node of the joint graph of joins, for the algebra."""
     return Vertex(
         number=number,
         relation=key.occurrence.relation,
