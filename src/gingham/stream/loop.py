@@ -83,21 +83,21 @@ class StreamLoop:
             self._work.forget(self._last)
         for logged in self._log.entries(after=self._last.number):
             before = self._last
-            self._restore(logged, is_snapshot=False)
-            if self._log.finished(logged.number) is None:
+            if not self._restore(logged, is_snapshot=False):
                 self._answer(before, Stopwatch())
             # No snapshot here: under the plan of this life cells may have other numbers than under
             # the entry's epoch, by which a snapshot is read.
             self._work.forget(self._last)
         self._note_failed(self._work.set_aside())
 
-    def _restore(self, logged: Logged, *, is_snapshot: bool) -> None:
-        """Restore the state of one log entry or snapshot after a restart."""
+    def _restore(self, logged: Logged, *, is_snapshot: bool) -> bool:
+        """Restore the state of one log entry or snapshot; gives whether it was finished."""
         self._last = Entry.from_json(logged.about)
         self._work.restore(self._last, logged.table, is_snapshot=is_snapshot)
         done = self._log.finished(logged.number)
         if done is not None:
             self._work.resume(self._last, done)
+        return done is not None
 
     def batch(self, stream: str, rows: DataFrame, number: int) -> None:
         """Process a micro-batch that Spark hands over; one that is in the log is skipped."""
@@ -130,7 +130,6 @@ class StreamLoop:
         watch.lap("log")
         self._work.take(entry, computed.table)
         self._last = entry
-        self._forget_removed()
         watch.lap("merge")
         failed, counts = self._answer(before, watch)
         self._work.forget(entry)
