@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from gingham.core import names
 from gingham.finals.recode import recode
+from gingham.finals.shards import no_shards
 from gingham.logical.domain import BOOLEAN, INTEGER
 from gingham.logical.predicate import Attribute, Axis
 from gingham.plan.forest import Codebook, Grid
@@ -54,3 +55,8 @@ def test_a_predicate_that_lived_in_both_plans_reads_old_shards_as_before(
 
 def _cell(axis: Axis, x: int | None) -> int:
     return axis.null if x is None else int(np.searchsorted(axis.cuts, x, side="right"))
+
+
+def test_an_empty_table_without_the_columns_of_its_plan_is_recoded():
+    old, plan = _codebook((1, 2), other=False), _codebook((1,), other=True)
+    assert recode(no_shards(), old, plan) == no_shards()

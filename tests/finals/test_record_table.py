@@ -144,7 +144,7 @@ def _query(name: str, cells: Iterable[int], calls: list[str]) -> BoundQuery:
     query = Query(
         name, "", "s", (), where.predicate, where.sql, ("k",), WINDOW, (), (), None, frozenset()
     )
-    return BoundQuery(query, where, ("k",), readings, (), slots)
+    return BoundQuery(query, where, ("k",), readings, slots)
 
 
 def _condition(cells: Iterable[int]) -> Condition:
@@ -157,7 +157,7 @@ def _aggregate(call: str) -> Aggregate:
     function, argument = call.removesuffix(")").split("(")
     # Sums of integers up to 2^61 stay within a decimal of 28 digits.
     kind, result = (
-        ("decimal(28,0)", pa.decimal128(38, 0)) if function == "sum" else ("", pa.int64())
+        ("decimal(28,0)", pa.decimal128(38, 0)) if function == "sum" else ("bigint", pa.int64())
     )
     return bind(Call(function, (argument,), (kind,), result))
 

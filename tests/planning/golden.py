@@ -46,7 +46,7 @@ from gingham.plan.condition_cache import ConditionCache
 from gingham.plan.fold import fold_cells
 from gingham.plan.row_statistics import RowStatistics
 from gingham.sql import parse
-from gingham.sql.try_forms import try_form
+from gingham.sql.may_raise import may_raise
 from tests.planning.stand_in_types import arrow_type, type_of
 
 FOLDER = Path(__file__).parent
@@ -147,7 +147,8 @@ def parsed(path: Path) -> Iterator[tuple[Query, dict[str, str]]]:
 def _parsed(name: str, sql: str, workload: _Workload) -> tuple[Query, dict[str, str]]:
     streams = {s.name: Stream(s.name, s.columns, s.marked or "") for s in workload.streams}
     tables = {t.name: Table(t.name, t.columns, (t.marked or "",)) for t in workload.tables}
-    return parse(sql, name, Catalog(streams, tables))
+    parsed = parse(sql, name, Catalog(streams, tables))
+    return parsed.query, dict(parsed.types)
 
 
 def _bound(name: str, sql: str, workload: _Workload) -> BoundQuery:
@@ -165,7 +166,7 @@ def _bound(name: str, sql: str, workload: _Workload) -> BoundQuery:
         query,
         {sql: type_of(sql, columns) for sql in expressions_to_type(query)},
         pa.schema([(name, arrow_type(kind)) for name, kind in results]),
-        partial(try_form, types=columns, ansi=True),
+        partial(may_raise, types=columns, ansi=True),
         ansi=True,
     )
 

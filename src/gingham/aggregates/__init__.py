@@ -5,7 +5,7 @@ families. The monoid of a partial says what else may be done with it besides mer
 (`Monoid.capability`); optimizer rules ask for that capability and never for a function's name.
 """
 
-from gingham.aggregates.base import Aggregate, Call, Partial
+from gingham.aggregates.base import Aggregate, Call, Partial, is_plain
 from gingham.aggregates.monoid import Capability, Monoid, State
 from gingham.aggregates.registry import LITERAL_FROM, bind, is_aggregate, supported
 
@@ -19,5 +19,6 @@ __all__ = [
     "State",
     "bind",
     "is_aggregate",
+    "is_plain",
     "supported",
 ]

@@ -6,6 +6,7 @@ Spark builds HyperLogLog and KLL sketches; the library `datasketches` reads and 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -145,6 +146,7 @@ class ApproxPercentile(Aggregate):
             )
         number = f"CAST({argument} AS DOUBLE)"
         # The sketch leaves NaN out; in Spark's order it is the greatest number.
+        _percentages(self)  # refuses what is no literal
         return (
             Partial(
                 (f"kll_sketch_agg_double({number}, {k})", f"count_if(isnan({number}))"), _Kll(k)
@@ -190,6 +192,9 @@ def _quantiles(sketch: Any, nans: int, percentages: list[float]) -> list[float] 
     ]
 
 
+_NUMBER = re.compile(r"([+-]?[\d.]+(?:e[+-]?\d+)?)(?:bd|[lsyfd])?", re.IGNORECASE)
+
+
 def _percentages(aggregate: Aggregate) -> list[float]:
     """The second argument of approx_percentile: one percentage, or an array of them."""
     text = aggregate.call.arguments[1].strip()
@@ -200,14 +205,14 @@ def _percentages(aggregate: Aggregate) -> list[float]:
 
 def _literal_number(aggregate: Aggregate, text: str) -> float:
     """Read a numeric argument of an approximate aggregate, which must be a literal."""
-    try:
-        return float(text)
-    except ValueError:
+    literal = _NUMBER.fullmatch(text.strip())
+    if literal is None:
         raise QueryError(
             f"{aggregate.call.sql}: {text} is not a number",
             "accuracy and percentages decide the sketch, so they must be known beforehand",
             "a literal, for example approx_percentile(x, 0.5)",
-        ) from None
+        )
+    return float(literal[1])
 
 
 def _replace_nan(values: pa.Array) -> pa.Array:

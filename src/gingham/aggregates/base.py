@@ -26,6 +26,21 @@ class Call:
         return f"{self.function}({', '.join(self.arguments)})"
 
 
+_PLAIN = frozenset({
+    "boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "string", "date",
+    "timestamp", "timestamp_ntz", "binary", "void",
+})  # fmt: skip
+
+
+def is_plain(kind: str) -> bool:
+    """Whether values of a Spark type are ordered and told apart here as in Spark.
+
+    >>> is_plain("decimal(10,2)"), is_plain("array<int>"), is_plain("string collate UTF8_LCASE")
+    (True, False, False)
+    """
+    return kind in _PLAIN or kind.startswith(("decimal", "char", "varchar"))
+
+
 @dataclass(frozen=True, slots=True)
 class Partial:
     """Spark aggregate expressions that a shard stores, and the monoid that merges their values.

@@ -157,7 +157,11 @@ class CountMin(Aggregate):
 
     def _literal_number(self, text: str) -> float:
         """Read a numeric argument of count_min_sketch, which must be a literal."""
-        literal = re.fullmatch(r"(?:CAST\()?(-?[\d.]+(?:[eE]-?\d+)?)D?(?: AS \w+\))?", text)
+        literal = re.fullmatch(
+            r"(?:cast\()?([+-]?[\d.]+(?:e[+-]?\d+)?)(?:bd|[lsyfd])?(?: as \w+\))?",
+            text,
+            re.IGNORECASE,
+        )
         if literal is None:
             raise QueryError(
                 f"{self.call.sql}: {text} is not a number",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gingham.aggregates.approximate import ApproxCountDistinct, ApproxPercentile
-from gingham.aggregates.base import Aggregate, Call
+from gingham.aggregates.base import Aggregate, Call, is_plain
 from gingham.aggregates.bits import BitAnd, BitOr, BitXor
 from gingham.aggregates.counts import Count, CountIf
 from gingham.aggregates.extrema import BoolAnd, BoolOr, Max, MaxBy, Min, MinBy
@@ -38,6 +38,12 @@ _FAMILIES: dict[str, type[Aggregate]] = {
 }
 # Functions that give a list of values if they have a third argument, a limit.
 _WITH_LIMIT: dict[str, type[Aggregate]] = {"min_by": FirstBy, "max_by": LastBy}
+
+# By function: the argument that it puts in order.
+_ORDERED = {
+    **dict.fromkeys(("min", "max", "approx_percentile", "percentile_approx"), 0),
+    **dict.fromkeys(("min_by", "max_by"), 1),
+}
 
 # By function: the first argument that must be a literal, because it decides what partials are.
 LITERAL_FROM = {
@@ -75,6 +81,18 @@ _REFUSED: dict[str, tuple[str, str]] = {
         ("grouping sets are not shared", "one query per grouping"),
     ),
 }
+# Aggregates of Spark whose partial results are unknown here.
+_NOT_MERGED = frozenset({
+    "approx_top_k", "approx_top_k_accumulate", "approx_top_k_combine", "collect_union",
+    "histogram_numeric", "hll_sketch_agg", "hll_union_agg", "kll_merge_agg_bigint",
+    "kll_merge_agg_double", "kll_merge_agg_float", "kll_sketch_agg_bigint",
+    "kll_sketch_agg_double", "kll_sketch_agg_float", "measure", "regr_avgx", "regr_avgy",
+    "regr_intercept", "regr_r2", "regr_slope", "regr_sxx", "regr_sxy", "regr_syy",
+    "schema_of_variant_agg", "theta_intersection_agg", "theta_sketch_agg", "theta_union_agg",
+    "try_avg", "try_sum", "tuple_intersection_agg_double", "tuple_intersection_agg_integer",
+    "tuple_sketch_agg_double", "tuple_sketch_agg_integer", "tuple_union_agg_double",
+    "tuple_union_agg_integer",
+})  # fmt: skip
 
 
 def supported() -> tuple[str, ...]:
@@ -84,7 +102,7 @@ def supported() -> tuple[str, ...]:
 
 def is_aggregate(function: str) -> bool:
     """Tell whether a name is that of an aggregate function, one that can be shared or not."""
-    return function in _FAMILIES or function in _REFUSED
+    return function in _FAMILIES or function in _REFUSED or function in _NOT_MERGED
 
 
 def refusal(function: str) -> QueryError | None:
@@ -106,6 +124,20 @@ def bind(call: Call) -> Aggregate:
     refused = refusal(call.function)
     if refused:
         raise refused
+    _refuse_types(call)
     if len(call.arguments) == 3 and call.function in _WITH_LIMIT:
         return _WITH_LIMIT[call.function](call)
     return _FAMILIES[call.function](call)
+
+
+def _refuse_types(call: Call) -> None:
+    """Raise for arguments whose values are compared in another way than here."""
+    ordered = _ORDERED.get(call.function)
+    for i, (argument, kind) in enumerate(zip(call.arguments, call.types, strict=True)):
+        odd = ("collate" in kind or "variant" in kind) and call.function != "count"
+        if odd or (i == ordered and not is_plain(kind)):
+            raise QueryError(
+                f"{call.sql} cannot be shared",
+                f"values of {argument} are compared by the rules of {kind}",
+                "a field, an element or a cast of it: CAST(... AS STRING)",
+            )

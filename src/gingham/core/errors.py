@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from gingham.core.secrets import without_secrets
+
 
 class GinghamError(Exception):
     """An error that the user can mend: what is wrong, why, and what to write instead.
+
+    Its parts may quote what Spark, a sink or the user wrote: secrets in them are masked.
 
     >>> print(GinghamError("no window", "every query needs one", "add window(ts, '5 minutes')"))
     no window
@@ -15,10 +19,10 @@ class GinghamError(Exception):
     """
 
     def __init__(self, what: str, why: str, instead: str) -> None:
-        self.what = what
-        self.why = why
-        self.instead = instead
-        super().__init__(f"{what}\n  why:     {why}\n  instead: {instead}")
+        self.what = without_secrets(what)
+        self.why = without_secrets(why)
+        self.instead = without_secrets(instead)
+        super().__init__(f"{self.what}\n  why:     {self.why}\n  instead: {self.instead}")
 
     def __reduce__(self) -> tuple[type[GinghamError], tuple[str, str, str]]:
         return type(self), (self.what, self.why, self.instead)
@@ -116,6 +120,9 @@ def refuse_renamed(function: str, given: Mapping[str, object], **names: str) -> 
         )
 
 
+_SHOWN = 120  # characters of a line of SQL
+
+
 def at(sql: str, position: int) -> str:
     r"""A position in SQL text for error messages: line, column and the text of the line.
 
@@ -127,4 +134,8 @@ def at(sql: str, position: int) -> str:
     start = sql.rfind("\n", 0, position) + 1
     stop = sql.find("\n", position)
     text = sql[start : stop if stop >= 0 else len(sql)]
-    return f"line {line}, column {position - start + 1}: {text.strip()}"
+    shown = text.strip()
+    if len(shown) > _SHOWN:
+        low = max(0, position - start - _SHOWN // 2)
+        shown = f"... {text[low : low + _SHOWN].strip()} ..."
+    return f"line {line}, column {position - start + 1}: {shown}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from itertools import count
 
@@ -18,10 +19,19 @@ FRESH = "__fresh"  # whether a shard is of the last batch
 ROWS = "__rows"  # how many rows a shard is made of
 LATE = "__late"  # how many of them came after the watermark had passed them
 LATEST = "__latest"  # the event time of the last of them
+AHEAD = "__ahead"  # how many of them are too far in the future
 FRAGMENT = "__fragment"  # which queries over joins want a row, as a number
 SKETCH = "__sketch"  # the number of a sketch
 EPOCH = "__epoch"  # the plan that sketches were made under
 COUNTERS = "__counters"  # of a sketch, as 64-bit words one after the other
+
+# Also those of one step only: values of attributes, lookups, queries, buckets.
+_RESERVED = re.compile(
+    r"__(time|slice|cell|code|matched|instant|fresh|rows|late|latest|fragment"
+    r"|sketch|epoch|counters|one|query|bucket|timeless|window|slice_number|cell_number"
+    r"|(slice|interval|key|partial|aggregate|word|value|position|lookup|alias)_\w+)",
+    re.IGNORECASE,
+)
 
 
 def slice_in(tree: int) -> str:
@@ -61,6 +71,15 @@ def quoted(name: str) -> str:
     '`listing.r1000`'
     """
     return "`" + name.replace("`", "``") + "`"
+
+
+def is_reserved(name: str) -> bool:
+    """Whether a column name is one that Gingham adds to rows or shards by itself.
+
+    >>> is_reserved("__key_0"), is_reserved("__CODE"), is_reserved("__index_level_0__")
+    (True, True, False)
+    """
+    return _RESERVED.fullmatch(name) is not None
 
 
 def unused_name(queries: Collection[str]) -> str:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+import time
 from fractions import Fraction
 
-from gingham.core.errors import QueryError
+from gingham.core.errors import CatalogError, QueryError
 
 MICROSECOND = 1
 MILLISECOND = 1_000
@@ -14,8 +15,12 @@ MINUTE = 60 * SECOND
 HOUR = 60 * MINUTE
 DAY = 24 * HOUR
 WEEK = 7 * DAY
+CENTURY = 36_525 * DAY
 
 NEVER, FOREVER = -(1 << 62), 1 << 62  # before and after all instants
+# The years 2 to 9998, in which rows of streams count: in every time zone such an instant is in one
+# of the years 1 to 9999, which Spark and Python know.
+FIRST_INSTANT, LAST_INSTANT = -62_104_060_800 * SECOND, 253_370_764_800 * SECOND
 
 _UNITS = {
     **dict.fromkeys(("microsecond", "microseconds", "us"), MICROSECOND),
@@ -27,6 +32,11 @@ _UNITS = {
     **dict.fromkeys(("week", "weeks", "w"), WEEK),
 }
 _TERM = re.compile(r"\s*([+-]?\d+(?:\.\d+)?)\s*'?\s*([a-zA-Z]+)\s*")
+
+
+def wall_clock() -> int:
+    """The time of the clock on the wall, in microseconds since 1970."""
+    return time.time_ns() // 1_000
 
 
 def parse_duration(text: str) -> int:
@@ -47,6 +57,25 @@ def parse_duration(text: str) -> int:
     if not body or total.denominator != 1:
         raise _unreadable(text, body)
     return int(total)
+
+
+def parse_delay(what: str, text: str) -> int:
+    """Parse an option of a stream that is a length of time: from nothing up to a century.
+
+    >>> parse_delay("the watermark", "10 seconds")
+    10000000
+    """
+    try:
+        micros = parse_duration(text)
+    except QueryError as error:
+        raise CatalogError(f"{what}: {error.what}", error.why, error.instead) from None
+    if not 0 <= micros <= CENTURY:
+        raise CatalogError(
+            f"{what} is {format_duration(micros)}",
+            "it is a length of time, not less than nothing and not more than a century",
+            "for example '10 seconds'",
+        )
+    return micros
 
 
 def format_duration(micros: int) -> str:

@@ -7,7 +7,6 @@ import pyarrow as pa
 
 from gingham.aggregates import Partial, State
 from gingham.core.arrays import Bools, Ints
-from gingham.core.errors import AnswerError
 from gingham.finals.frames import Due, Frames, frames, ranges
 from gingham.finals.shards import GridShards, ShardTable
 from gingham.plan.bound import BoundQuery, ConditionalAggregate
@@ -24,14 +23,9 @@ def answer(
     """
     grid = table.forest.grid_of(query)
     shards = table.of(grid)
-    _refuse_raised(query, shards, grid, conditions, due)
     where = conditions.truths(grid, query.where).true
     positions = shards.merged_over_cells(where, None).positions
     windows = _answered_frames(positions, query, shards, due, where)
-    for failures in query.failure_counts:
-        counts = np.asarray(_aggregate_values(failures, windows, query, shards, grid, conditions))
-        if counts.any():
-            raise _would_raise(query, failures.aggregate.call.arguments[0])
     # Microseconds are what timestamps are made of.
     instants = (windows.starts, windows.starts + query.window.range)
     bounds = [pa.array(i).view(f.type) for i, f in zip(instants, query.slots, strict=False)]
@@ -94,33 +88,3 @@ def _merged_partial(
         array[filled] = merged_array
         arrays.append(array)
     return State(tuple(arrays), merged.values)
-
-
-def _refuse_raised(
-    query: BoundQuery,
-    shards: GridShards,
-    grid: Grid,
-    conditions: ConditionCache,
-    due: Due | None,
-) -> None:
-    """Raise if shards count rows on which Spark alone would have failed in this query."""
-    for condition in query.conditions:
-        raises = conditions.raising_cells(grid, condition)
-        if raises is None:
-            continue
-        raised = shards.merged_over_cells(raises, None).positions
-        # Alone, Spark would raise for any row; a stream lives on, without the windows concerned.
-        if len(raised) and (
-            due is None or len(_answered_frames(raised, query, shards, due, raises))
-        ):
-            raise _would_raise(query, condition.sql)
-
-
-def _would_raise(query: BoundQuery, sql: str) -> AnswerError:
-    """The error of a query with a row on which Spark alone would fail in this expression."""
-    return AnswerError(
-        f"query {query.name!r} fails: {sql}",
-        "for some row Spark would raise an error here (a division by zero, an overflow or a bad "
-        "cast in ANSI mode)",
-        "a predicate that keeps such rows away, or the try_ form of the function",
-    )

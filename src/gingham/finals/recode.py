@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from gingham.core import names
 from gingham.core.arrays import Ints
+from gingham.finals.shards import no_shards
 from gingham.logical.domain import sort_key
 from gingham.logical.predicate import Axis
 from gingham.plan.forest import Codebook, Grid
@@ -25,6 +26,8 @@ def recode(table: pa.Table, old: Codebook, new: Codebook) -> pa.Table:
     """Give stored shards the cells and columns of a new plan; drop those of grids that are gone."""
     if old == new:
         return table
+    if not table.num_rows:
+        return no_shards()  # a table without shards may lack the columns of its plan
     cells = table[names.CELL].to_numpy()
     moved = np.full(len(cells), -1, dtype=np.int64)
     for first, new_cells in moves(old, new):

@@ -94,5 +94,5 @@ def _queries_of_columns(forest: Forest) -> Counter[str]:
     return Counter(
         column
         for query in forest.queries
-        for column in {c for r in query.all_aggregates for p in r.partials for c in p.columns}
+        for column in {c for r in query.aggregates for p in r.partials for c in p.columns}
     )

@@ -28,5 +28,11 @@ class Table:
 class Catalog:
     """All streams and tables by their names in lower case."""
 
-    streams: Mapping[str, Stream] = field(default_factory=dict)
-    tables: Mapping[str, Table] = field(default_factory=dict)
+    streams: Mapping[str, Stream] = field(default_factory=dict[str, Stream])
+    tables: Mapping[str, Table] = field(default_factory=dict[str, Table])
+    # Views without rows and with the same columns, over which Spark analyses queries.
+    stand_ins: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    def stand_in(self, relation: str) -> str:
+        """The name of the view that stands for a relation when Spark analyses a query."""
+        return self.stand_ins.get(relation.lower(), relation)

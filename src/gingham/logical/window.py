@@ -9,7 +9,9 @@ import numpy as np
 from gingham.algebra.edges import ResidueClass
 from gingham.core.arrays import Ints
 from gingham.core.errors import QueryError
-from gingham.core.time import format_duration
+from gingham.core.time import CENTURY, format_duration
+
+MOST_WINDOWS_OF_A_ROW = 100_000  # a day of windows that start every second has 86,400
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +39,20 @@ class Window:
                     f"the {what} of a window must be longer than nothing",
                     "for example window(ts, '10 minutes', '5 minutes')",
                 )
+            if length > CENTURY:
+                raise QueryError(
+                    f"a window with {what} {format_duration(length)}",
+                    f"the {what} of a window is at most a century: instants end soon after that",
+                    "for example window(ts, '365 days')",
+                )
+        if self.range > MOST_WINDOWS_OF_A_ROW * self.slide:
+            raise QueryError(
+                f"a window with range {format_duration(self.range)} and slide "
+                f"{format_duration(self.slide)}",
+                f"every row would be in {self.range // self.slide:,} windows, each with an answer; "
+                f"{MOST_WINDOWS_OF_A_ROW:,} are allowed",
+                f"a slide of {format_duration(-(-self.range // MOST_WINDOWS_OF_A_ROW))} or more",
+            )
 
     @classmethod
     def starting_at(cls, range_: int, slide: int, offset: int = 0) -> Window:

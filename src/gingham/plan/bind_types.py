@@ -9,10 +9,15 @@ from collections.abc import Mapping
 
 import pyarrow as pa
 
-from gingham.aggregates import LITERAL_FROM, Call, bind
+from gingham.aggregates import LITERAL_FROM, Call, bind, is_plain
+from gingham.core.errors import QueryError
 from gingham.logical.domain import compared
 from gingham.logical.predicate import (
+    TRUE,
+    And,
     Compare,
+    IsNull,
+    Or,
     Predicate,
     Truth,
     expressions,
@@ -21,7 +26,7 @@ from gingham.logical.predicate import (
     typed,
 )
 from gingham.logical.query import Query, Selected
-from gingham.logical.try_form import NoTryForm, ToTryForm
+from gingham.logical.risk import Risk, RiskOf
 from gingham.plan.bound import BoundQuery, Condition, ConditionalAggregate
 
 
@@ -29,33 +34,18 @@ def expressions_to_type(query: Query) -> set[str]:
     """The SQL of all expressions of a query whose types `bind_types` has to know."""
     wanted = {sql for predicate in _predicates(query) for sql in expressions(predicate)}
     arguments = {a for selected in query.aggregates for a in selected.arguments if a != "*"}
-    return wanted | arguments
-
-
-def conditions_to_type(query: Query, types: Mapping[str, str]) -> set[str]:
-    """The SQL of all conditions of a query that must be boolean, given the types so far."""
-    atoms = [leaf for predicate in _predicates(query) for leaf in leaves(predicate)]
-    inexact = {
-        leaf.sql
-        for leaf in atoms
-        if isinstance(leaf, Compare) and compared(types[leaf.expression], leaf.constant) is None
-    }
-    return inexact | {leaf.expression for leaf in atoms if isinstance(leaf, Truth)}
+    return wanted | arguments | set(query.keys)
 
 
 def bind_types(
-    query: Query,
-    types: Mapping[str, str],
-    schema: pa.Schema,
-    to_try_form: ToTryForm,
-    *,
-    ansi: bool,
+    query: Query, types: Mapping[str, str], schema: pa.Schema, risk: RiskOf, *, ansi: bool
 ) -> BoundQuery:
     """Bind a query to the Spark types of its expressions: comparisons to cuts, calls to partials.
 
-    `schema` has the Arrow types of window bounds, keys and aggregates.
+    `schema` has the Arrow types of window bounds, keys and aggregates; `risk` tells how likely an
+    expression raises.
     """
-    return _Binder(query, types, to_try_form, schema, ansi=ansi).bind()
+    return _Binder(query, types, risk, schema, ansi=ansi).bind()
 
 
 def _predicates(query: Query) -> list[Predicate]:
@@ -64,20 +54,20 @@ def _predicates(query: Query) -> list[Predicate]:
 
 
 class _Binder:
-    """Builds a `BoundQuery`; `fragile` becomes true at an expression that has no try form."""
+    """Builds a `BoundQuery`; `fragile` becomes true at an expression that may raise."""
 
     def __init__(
         self,
         query: Query,
         types: Mapping[str, str],
-        to_try_form: ToTryForm,
+        risk: RiskOf,
         schema: pa.Schema,
         *,
         ansi: bool,
     ) -> None:
         self.query = query
         self.types = types
-        self.to_try_form = to_try_form
+        self.risk = risk
         self.schema = schema
         self.ansi = ansi
         self.fragile = False
@@ -86,46 +76,63 @@ class _Binder:
         """The bound query: its condition, keys and aggregates with types."""
         query = self.query
         where = self._condition(query.where, query.where_sql)
-        failure_counts: list[ConditionalAggregate] = []
-        keys = tuple(self._try_form(k, where, failure_counts) for k in query.keys)
-        aggregates = tuple(
-            self._aggregate(i, selected, where, failure_counts)
-            for i, selected in enumerate(query.aggregates)
-        )
         return BoundQuery(
             query=query,
             where=where,
-            keys=keys,
-            aggregates=aggregates,
-            failure_counts=tuple(dict.fromkeys(failure_counts)),
+            keys=tuple(self._key(key, where) for key in query.keys),
+            aggregates=tuple(
+                self._aggregate(i, selected, where) for i, selected in enumerate(query.aggregates)
+            ),
             slots=self.schema,
             fragile=self.fragile,
         )
 
+    def _key(self, sql: str, where: Condition) -> str:
+        """A key of the query, of a type whose values are told apart as Spark does."""
+        # What is computed over a key of CHAR(n) would not know of the blanks at its end.
+        blanks = self.types[sql].startswith("char(") and not self.query.plain
+        if blanks or not is_plain(self.types[sql]):
+            raise QueryError(
+                f"{sql} as a key",
+                f"groups are told apart by numbers, dates and strings, and it is a "
+                f"{self.types[sql]}",
+                "a field or an element of it, or its text: to_json(...), CAST(... AS STRING)",
+            )
+        return self._protected(sql, where)
+
     def _condition(self, predicate: Predicate, sql: str) -> Condition:
         """The condition of a predicate: with types, and as the SQL that Spark evaluates."""
-        try:
-            return Condition(typed(predicate, self.types, self.to_try_form), sql)
-        except NoTryForm:
-            self.fragile = True
-            # Evaluated as it stands, with Spark's own order of evaluation.
+        risks = {self._leaf_risk(leaf) for leaf in leaves(predicate)}
+        self.fragile |= bool(risks - {"never"})
+        if "likely" in risks and isinstance(predicate, And | Or):
+            # Evaluated as it stands: one part may keep rows away from another, which would raise.
             return Condition(opaque(sql), sql)
+        return Condition(typed(predicate, self.types), sql)
+
+    def _leaf_risk(self, leaf: Predicate) -> Risk:
+        """How likely one comparison of a predicate raises."""
+        match leaf:
+            case Compare(expression, _, constant, sql):
+                if compared(self.types[expression], constant) is not None:
+                    return self.risk(expression)
+                # Sides of different types: Spark casts one of them.
+                return "likely" if self.types[expression] == "string" else self.risk(sql)
+            case IsNull(expression) | Truth(expression):
+                return self.risk(expression)
+            case _:
+                return "never"
 
     def _aggregate(
-        self,
-        position: int,
-        selected: Selected,
-        where: Condition,
-        failure_counts: list[ConditionalAggregate],
+        self, position: int, selected: Selected, where: Condition
     ) -> ConditionalAggregate:
-        """Bind an aggregate call; add counts of rows on which its arguments would raise."""
+        """Bind an aggregate call."""
         condition = where
         if selected.filter_sql is not None:
             both = f"CASE WHEN {selected.where_sql} THEN {selected.filter_sql} END"
             condition = self._condition(selected.where, both)
         literal = _literal_arguments(selected)
         arguments = tuple(
-            a if i in literal else self._try_form(a, condition, failure_counts, selected.filter_sql)
+            a if i in literal else self._protected(a, condition)
             for i, a in enumerate(selected.arguments)
         )
         call = Call(
@@ -139,26 +146,13 @@ class _Binder:
         aggregate.partials  # noqa: B018  (refuses types that it has no partial for)
         return ConditionalAggregate(aggregate, condition, selected.filter_sql)
 
-    def _try_form(
-        self,
-        sql: str,
-        condition: Condition,
-        failure_counts: list[ConditionalAggregate],
-        filter_sql: str | None = None,
-    ) -> str:
-        """The try form of an argument or key; where it may raise, add a count of such rows."""
-        if sql == "*":
+    def _protected(self, sql: str, condition: Condition) -> str:
+        """An argument or key, evaluated for the query's own rows only if it is likely to raise."""
+        risk = "never" if sql == "*" else self.risk(sql)
+        self.fragile |= risk != "never"
+        if risk != "likely" or condition.predicate == TRUE:
             return sql
-        try:
-            try_form = self.to_try_form(sql)
-        except NoTryForm:
-            self.fragile = True
-            # Evaluated for rows of the query only; no other query can share it.
-            return f"CASE WHEN {condition.sql} THEN {sql} END"
-        if try_form.raises is not None:
-            failures = bind(Call("count_if", (try_form.raises,), ("boolean",), pa.int64()))
-            failure_counts.append(ConditionalAggregate(failures, condition, filter_sql))
-        return try_form.sql
+        return f"CASE WHEN {condition.sql} THEN {sql} END"
 
 
 def _literal_arguments(selected: Selected) -> range:

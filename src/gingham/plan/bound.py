@@ -69,8 +69,6 @@ class BoundQuery:
     where: Condition
     keys: tuple[str, ...]
     aggregates: tuple[ConditionalAggregate, ...]
-    # Counts of rows for which an argument or a key would raise; any such row fails the query.
-    failure_counts: tuple[ConditionalAggregate, ...]
     slots: pa.Schema  # window_start, window_end, __key_0, ..., __aggregate_0, ...
     # May it raise in the middle of a run, where it takes all queries down with it?
     fragile: bool = False
@@ -87,11 +85,6 @@ class BoundQuery:
         """The windows that the query is answered for."""
         return self.query.window
 
-    @property
-    def all_aggregates(self) -> tuple[ConditionalAggregate, ...]:
-        """The query's aggregates, then its counts of rows that would raise."""
-        return (*self.aggregates, *self.failure_counts)
-
     def rewritten(
         self,
         where: Condition,
@@ -102,7 +95,6 @@ class BoundQuery:
             self,
             where=where,
             aggregates=tuple(map(rewrite, self.aggregates)),
-            failure_counts=tuple(map(rewrite, self.failure_counts)),
         )
 
     def __hash__(self) -> int:
@@ -116,5 +108,5 @@ class BoundQuery:
     @cached_property
     def conditions(self) -> tuple[Condition, ...]:
         """The WHERE of the query, and the conditions of its aggregates, each once."""
-        of_aggregates = (aggregate.condition for aggregate in self.all_aggregates)
+        of_aggregates = (aggregate.condition for aggregate in self.aggregates)
         return tuple(dict.fromkeys((self.where, *of_aggregates)))

@@ -34,8 +34,8 @@ class PartialReads:
 class GridReads(NamedTuple):
     """What queries read from one grid: sets of cells, and the partials that they merge over them.
 
-    `presence` are the sets of which queries ask whether there is any row: WHERE conditions, and
-    the cells in which a condition raises. Empty sets are left out.
+    `presence` are the sets of which queries ask whether there is any row: those of WHERE
+    conditions. Empty sets are left out.
     """
 
     by_capability: dict[Capability, PartialReads]
@@ -54,7 +54,7 @@ def grid_reads(grid: Grid, queries: Sequence[BoundQuery], conditions: ConditionC
     by_capability: dict[Capability, PartialReads] = {}
     presence: CellSets = {}
     for query in queries:
-        for aggregate in query.all_aggregates:
+        for aggregate in query.aggregates:
             true = conditions.truths(grid, aggregate.condition).true
             for partial in aggregate.partials:
                 reads = by_capability.setdefault(partial.monoid.capability, PartialReads())
@@ -62,9 +62,6 @@ def grid_reads(grid: Grid, queries: Sequence[BoundQuery], conditions: ConditionC
                 reads.cell_sets[true.tobytes()] = true
         where = conditions.truths(grid, query.where).true
         presence[where.tobytes()] = where
-        for condition in query.conditions:
-            raises = conditions.truths(grid, condition).raises
-            presence[raises.tobytes()] = raises
     for cell_sets in (presence, *(reads.cell_sets for reads in by_capability.values())):
         for name in [name for name, cells in cell_sets.items() if not cells.any()]:
             del cell_sets[name]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from gingham.core.arrays import Bools
 from gingham.logical.predicate import Truths, evaluate
 from gingham.plan.bound import Condition
 from gingham.plan.forest import Grid
@@ -16,7 +15,6 @@ class ConditionCache:
 
     def __init__(self) -> None:
         self._truths: dict[tuple[int, str], Truths] = {}
-        self._raising: dict[tuple[int, str], Bools | None] = {}
 
     def truths(self, grid: Grid, condition: Condition) -> Truths:
         """Where the condition is true, is false, or raises: a flag for each cell of the grid."""
@@ -25,11 +23,3 @@ class ConditionCache:
         if name not in self._truths:
             self._truths[name] = evaluate(condition.predicate, grid.axes)
         return self._truths[name]
-
-    def raising_cells(self, grid: Grid, condition: Condition) -> Bools | None:
-        """The cells of a grid in which a condition raises; None if it never does."""
-        name = grid.offset, condition.sql
-        if name not in self._raising:
-            raises = self.truths(grid, condition).raises
-            self._raising[name] = raises if raises.any() else None
-        return self._raising[name]

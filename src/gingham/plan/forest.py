@@ -80,7 +80,7 @@ class Forest:
             dict.fromkeys(
                 partial
                 for query in self.queries
-                for aggregate in query.all_aggregates
+                for aggregate in query.aggregates
                 for partial in aggregate.partials
             )
         )

@@ -3,25 +3,32 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from gingham.core.errors import CatalogError
+from gingham.core.file_names import check_name
 from gingham.core.names import quoted
+from gingham.core.time import FOREVER, parse_delay
 from gingham.logical.catalog import Catalog, Stream, Table
 from gingham.logical.query import Query
 from gingham.plan.bound import BoundQuery
 from gingham.plan.row_statistics import RowStatistics
+from gingham.session.stand_ins import StandIns
 from gingham.spark.bind_query import bind_query
 from gingham.spark.event_time import any_instant
 from gingham.spark.expression_types import ExpressionTypes, column_types
 from gingham.spark.lookup_tables import LookupTable, LookupTables
 from gingham.spark.measure_rows import count_rows
+from gingham.spark.session_functions import SessionFunctions
 from gingham.spark.spark_session import is_ansi
 from gingham.sql import parse
-from gingham.sql.try_forms import calls_user_function, try_form
+from gingham.sql.may_raise import may_raise
+
+_TIMESTAMPS = ("timestamp", "timestamp_ntz")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,15 +39,17 @@ class RelationSource:
     rows: DataFrame
     time: str | None = None
     watermark: str | None = None  # how late rows may come
+    ahead: int = FOREVER  # how far in the future they may be, in microseconds
 
 
 @dataclass(frozen=True)
 class StreamSource:
-    """A registered stream: its DataFrame, and how late rows may come."""
+    """A registered stream: its DataFrame, and how late rows may come, and how far ahead."""
 
     info: Stream
     rows: DataFrame
     watermark: str | None
+    ahead: int = FOREVER
 
     @functools.cached_property
     def instant(self) -> int:
@@ -58,16 +67,28 @@ class StreamSource:
 class Sources:
     """Streams and tables by their names in lower case, and what Spark has said about them."""
 
-    def __init__(self, spark: SparkSession) -> None:
+    def __init__(self, spark: SparkSession, allow: Iterable[str] = ()) -> None:
         self.streams: dict[str, StreamSource] = {}
         self.lookups = LookupTables()
         self._spark = spark
         self._tables: dict[str, Table] = {}
         self._types: dict[object, ExpressionTypes] = {}
+        self._stand_ins = StandIns(spark)
+        self._functions = SessionFunctions(spark, allow)
 
-    def add_stream(self, name: str, rows: DataFrame, time: str, watermark: str | None) -> None:
+    def add_stream(
+        self,
+        name: str,
+        rows: DataFrame,
+        time: str,
+        watermark: str | None,
+        ahead: str | None = None,
+    ) -> None:
         """Register a stream, or refuse a name or an event time that cannot be used."""
-        self._refuse_name(name)
+        self._refuse_name(name, "stream")
+        if watermark is not None:
+            parse_delay(f"the watermark of stream {name!r}", watermark)
+        reach = FOREVER if ahead is None else parse_delay(f"ahead of stream {name!r}", ahead)
         columns = column_types(rows)
         if time not in columns:
             raise CatalogError(
@@ -75,17 +96,21 @@ class Sources:
                 "windows are made of event time",
                 f"time=... with one of {', '.join(columns)}",
             )
-        if columns[time] not in ("timestamp", "timestamp_ntz"):
+        if columns[time] not in _TIMESTAMPS:
+            timestamps = ", ".join(name for name, kind in columns.items() if kind in _TIMESTAMPS)
             raise CatalogError(
                 f"{time} of stream {name!r} is a {columns[time]}",
                 "event time must be a timestamp",
-                f'rows.withColumn("{time}", to_timestamp("{time}")) before it is registered',
+                (f"time={timestamps}, or " if timestamps else "")
+                + f'rows.withColumn("{time}", to_timestamp("{time}")) before it is registered',
             )
-        self.streams[name.lower()] = StreamSource(Stream(name, columns, time), rows, watermark)
+        self._stand_ins.add(name, rows, time)
+        info = Stream(name, columns, time)
+        self.streams[name.lower()] = StreamSource(info, rows, watermark, reach)
 
     def add_table(self, name: str, rows: DataFrame, keys: tuple[str, ...]) -> None:
         """Register a table that rows are looked up in, or refuse a key that is not unique."""
-        self._refuse_name(name)
+        self._refuse_name(name, "table")
         columns = column_types(rows)
         missing = [k for k in keys if k not in columns]
         if missing or not keys:
@@ -95,6 +120,7 @@ class Sources:
                 f"key=... with one of {', '.join(columns)}",
             )
         self.lookups[name] = LookupTable(rows, keys, _count_unique_rows(name, rows, keys))
+        self._stand_ins.add(name, rows)
         self._tables[name.lower()] = Table(name, columns, keys)
 
     def stream(self, name: str | None) -> StreamSource:
@@ -113,13 +139,15 @@ class Sources:
     def bind(self, sql: str, name: str) -> BoundQuery:
         """Parse a query and let Spark check it; gives it with types, or raises why not."""
         ansi = is_ansi(self._spark)
-        catalog = Catalog({key: s.info for key, s in self.streams.items()}, self._tables)
-        query, types = parse(sql, name, catalog)
-        time = self.stream(query.stream).info.time
-        to_try_form = functools.partial(try_form, types=types, ansi=ansi)
-        bound = bind_query(query, self._types_for(query), time, to_try_form, ansi=ansi)
-        read = (query.where_sql, *query.keys, *(a.sql for a in query.aggregates))
-        return replace(bound, fragile=bound.fragile or any(map(calls_user_function, read)))
+        catalog = Catalog(
+            {key: s.info for key, s in self.streams.items()}, self._tables, self._stand_ins.views
+        )
+        parsed = parse(sql, name, catalog, self._functions.is_allowed)
+        query = parsed.named(self._stand_ins.compare(parsed))
+        risk = functools.partial(may_raise, types=parsed.types, ansi=ansi)
+        return bind_query(
+            query, self._types_for(query), self.stream(query.stream).info.time, risk, ansi=ansi
+        )
 
     def enriched(self, query: Query) -> DataFrame:
         """The DataFrame of a query's stream, with the columns of the tables that it joins."""
@@ -128,7 +156,7 @@ class Sources:
     def relations(self) -> dict[str, RelationSource]:
         """All registered streams and tables as relations that estimates can join."""
         streams = {
-            key: RelationSource(s.info.name, s.rows, s.info.time, s.watermark)
+            key: RelationSource(s.info.name, s.rows, s.info.time, s.watermark, s.ahead)
             for key, s in self.streams.items()
         }
         tables = {
@@ -145,8 +173,9 @@ class Sources:
             self._types[key] = ExpressionTypes(self.lookups.enrich(rows, query.joins))
         return self._types[key]
 
-    def _refuse_name(self, name: str) -> None:
-        """Raise if a stream or table is registered under this name already."""
+    def _refuse_name(self, name: str, kind: str) -> None:
+        """Raise if a name cannot be used, or a stream or table is registered under it already."""
+        check_name(name, kind, CatalogError)
         if name.lower() in {*self.streams, *self._tables}:
             raise CatalogError.registered_twice(name)
 

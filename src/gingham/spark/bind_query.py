@@ -3,49 +3,36 @@
 from __future__ import annotations
 
 import pyarrow as pa
-from pyspark.errors import AnalysisException, ParseException
+from pyspark.errors import AnalysisException, ParseException, PySparkTypeError
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructField, StructType
 
 from gingham.core import names
 from gingham.core.errors import QueryError
 from gingham.logical.query import Query
-from gingham.logical.try_form import ToTryForm
-from gingham.plan.bind_types import bind_types, conditions_to_type, expressions_to_type
+from gingham.logical.risk import RiskOf
+from gingham.plan.bind_types import bind_types, expressions_to_type
 from gingham.plan.bound import BoundQuery
 from gingham.spark.expression_types import ExpressionTypes
-from gingham.spark.spark_errors import refused_by_spark
-from gingham.spark.unshared import aggregate_windows, select_outputs
+from gingham.spark.spark_errors import refused_by_spark, spark_message
 
 
 def bind_query(
-    query: Query, types: ExpressionTypes, time: str, to_try_form: ToTryForm, *, ansi: bool
+    query: Query, types: ExpressionTypes, time: str, risk: RiskOf, *, ansi: bool
 ) -> BoundQuery:
     """Let Spark tell the types of a query's expressions; raises its complaint in three parts."""
     try:
-        known_types = _known_types(query, types)
+        known_types = types.names(expressions_to_type(query))
         schema = _aggregated_schema(query, types, time)
-        if known_types is None or not query.plain:
-            # Some errors only the query as a whole shows: Spark analyses all of it.
-            aggregated = aggregate_windows(types.rows, query, time)
-            select_outputs(aggregated, query).schema  # noqa: B018  (asks Spark)
     except (AnalysisException, ParseException) as error:
         raise refused_by_spark(error) from None
-    if known_types is None:
+    except PySparkTypeError as error:
         raise QueryError(
-            f"a condition that is not boolean: {query.where_sql}",
-            "a row is kept or not",
-            "a comparison, for example x > 0",
-        )
-    return bind_types(query, known_types, schema, to_try_form, ansi=ansi)
-
-
-def _known_types(query: Query, types: ExpressionTypes) -> dict[str, str] | None:
-    """The types of all expressions in a query, by their SQL; None if a condition is not boolean."""
-    scalars = types.scalars(expressions_to_type(query))
-    known = {sql: kind.simpleString() for sql, kind in scalars.items()}
-    kinds = types.scalars(conditions_to_type(query, known)).values()
-    return known if all(kind.simpleString() == "boolean" for kind in kinds) else None
+            "a key or an aggregate of a type that Arrow does not know",
+            spark_message(error),
+            "a cast of it to a number or a string",
+        ) from None
+    return bind_types(query, known_types, schema, risk, ansi=ansi)
 
 
 def _aggregated_schema(query: Query, types: ExpressionTypes, time: str) -> pa.Schema:

@@ -1,5 +1,5 @@
 """SQL text to logical queries."""
 
-from gingham.sql.parse import parse
+from gingham.sql.parse import Parsed, parse
 
-__all__ = ["parse"]
+__all__ = ["Parsed", "parse"]

@@ -1,309 +1,520 @@
-"""SQL text to a logical query, or to an error that says what to write instead."""
+"""SQL text to a logical query, or to an error that says what to write instead.
+
+The text is taken apart and never written again: what Spark evaluates are the user's own tokens,
+with references in place of columns and aggregates. `Parsed.check` puts what was understood together
+again, so that Spark can compare it with `Parsed.written`, the text as the user wrote it.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-
-from sqlglot import exp
+from typing import NamedTuple
 
 from gingham.aggregates.registry import is_aggregate, refusal
 from gingham.core import names
 from gingham.core.errors import QueryError
+from gingham.core.names import quoted
 from gingham.logical.catalog import Catalog
-from gingham.logical.predicate import TRUE, Predicate, conjunction
+from gingham.logical.predicate import And, Or, conjunction
 from gingham.logical.query import Output, Query, Selected
 from gingham.logical.window import Window
-from gingham.sql.predicates import to_predicate
-from gingham.sql.scope import Scope, column_node, open_scope
-from gingham.sql.sql_text import canonical_sql, cut_range_clause, parse_select
-from gingham.sql.table_joins import parse_joins
-from gingham.sql.window_clause import (
-    is_window_call,
-    parse_window,
+from gingham.sql.expression import Column, Expression, Part, Replaced, joined, parenthesized
+from gingham.sql.functions import IsAllowed, refuse_functions
+from gingham.sql.predicates import NO_CONDITION, Conditions, Formula
+from gingham.sql.read_expression import Call, Replacements, calls, read_expression
+from gingham.sql.relations import Source, read_source
+from gingham.sql.statement import Item, Span, Statement, read_statement, split
+from gingham.sql.windows import (
+    WindowCall,
+    bound_reference,
+    read_window,
     two_windows_error,
-    window_bound_node,
+    window_calls,
+    window_reference,
 )
 
-_NOT_SHARED: dict[str, tuple[str, str]] = {
-    # parts of a SELECT: why they are refused, what to write instead
-    "with_": ("a CTE would be a query of its own", "the query written in one SELECT"),
-    "distinct": ("every group gives one row per window already", "SELECT without DISTINCT"),
-    "order": ("answers are sets of rows", "an ORDER BY on the answer: answers[name].orderBy(...)"),
-    "limit": ("answers are sets of rows", "a limit on the answer: answers[name].limit(...)"),
-    "offset": ("answers are sets of rows", "a filter on the answer"),
-    "sort": ("answers are sets of rows", "an ORDER BY on the answer"),
-    "qualify": ("window functions cannot be shared", "HAVING on an aggregate"),
-    "laterals": ("a row would become many", "the explode in the stream's own DataFrame"),
-    "windows": ("window functions cannot be shared", "an aggregate over window(...)"),
-    "pivots": ("a pivot is many aggregates", "one aggregate with FILTER (WHERE ...) per column"),
-}
-_NON_DETERMINISTIC = frozenset({
-    "rand", "random", "randn", "uuid", "shuffle", "monotonically_increasing_id", "uniform",
-    "spark_partition_id", "input_file_name", "randstr",
-})  # fmt: skip
+_WINDOW = "window"  # the column of stand-ins that window(...) becomes when queries are compared
 
 
-def parse(text: str, name: str, catalog: Catalog) -> tuple[Query, dict[str, str]]:
-    """Parse the SQL text of a query; also give the types of the columns that it reads, by name."""
-    body, range_clause = cut_range_clause(text)
-    select = parse_select(body)
-    refuse_what_cannot_be_shared(select)
-    scope, joins = open_scope(select, catalog)
-    where = select.args.get("where")
-    table_joins, condition = parse_joins(joins, where.this if where else None, scope, catalog)
-    where_node = scope.resolve(condition) if condition is not None else None
-    where_predicate: Predicate = to_predicate(where_node) if where_node is not None else TRUE
-    where_sql = canonical_sql(where_node) if where_node is not None else "TRUE"
+class Parsed(NamedTuple):
+    """A query as it was understood, and two statements that Spark must find to be the same."""
 
-    grouped = grouping_expressions(select)
-    windows = [node for node in grouped if is_window_call(node)]
-    window = _only_window(windows, range_clause, scope)
-    key_nodes = [node for node in grouped if not is_window_call(node)]
-    keys = tuple(canonical_sql(scope.resolve(node)) for node in key_nodes)
-    collector = _AggregateCollector(scope, keys, where_predicate, where_sql)
-    outputs = [
-        Output(item.alias_or_name or canonical_sql(item), collector.over_aggregates(item))
-        for item in select.expressions
-    ]
-    having = select.args.get("having")
-    having_sql = collector.over_aggregates(having.this) if having else None
-    return (
-        Query(
+    query: Query
+    types: Mapping[str, str]  # of the columns that the query reads
+    written: str  # the user's text, over stand-ins
+    check: str  # what was understood, over stand-ins
+    windows: tuple[tuple[str, str], ...]  # pairs of window(...) as written and as understood
+    selected: tuple[int | None, ...]  # for each item of SELECT, the position of its output
+
+    def named(self, columns: Sequence[str]) -> Query:
+        """The query with the names that Spark gives to the items of SELECT."""
+        outputs = list(self.query.outputs)
+        for position, column in zip(self.selected, columns, strict=True):
+            if position is not None:
+                outputs[position] = replace(outputs[position], name=column)
+        _refuse_same_names(outputs)
+        return replace(self.query, outputs=tuple(outputs))
+
+
+def parse(
+    text: str, name: str, catalog: Catalog, is_allowed: IsAllowed = lambda _: False
+) -> Parsed:
+    """Parse the SQL text of a query; `is_allowed` tells of more functions that it may call."""
+    try:
+        statement = read_statement(text)
+        source = read_source(statement, catalog)
+        refuse_functions(statement, is_allowed)
+        return _Parser(statement, source, catalog).parse(name)
+    except RecursionError:
+        raise QueryError(
+            "a query nested too deeply",
+            "NOTs and aliases within each other are read one by one",
+            "fewer of them",
+        ) from None
+
+
+class _Key(NamedTuple):
+    """A key of GROUP BY: its expression, and the text that it is named by if not selected."""
+
+    expression: Expression
+    name: str
+
+
+class _Parser:
+    """Puts together what the clauses of one statement say."""
+
+    def __init__(self, statement: Statement, source: Source, catalog: Catalog) -> None:
+        self._statement = statement
+        self._source = source
+        self._scope = source.scope
+        self._catalog = catalog
+        self._conditions = Conditions(statement.tokens, self._row_expression)
+        self._aggregates: list[Selected] = []
+        self._formula = NO_CONDITION
+        self._keys: list[_Key] = []
+        self._window_position = 0  # among the keys
+        taken = self._scope.reaches(_WINDOW)
+        self._marker = f"__{_WINDOW}" if taken else _WINDOW
+
+    def parse(self, name: str) -> Parsed:
+        """The query, and the statements that show whether it was understood."""
+        statement, source, scope = self._statement, self._source, self._scope
+        terms = [self._conditions.formula(term) for term in source.conditions]
+        self._formula = _conjunction(terms)
+        windows, key_spans = self._grouping()
+        window = self._only_window(windows)
+        self._keys = [self._key(span) for span in key_spans]
+        keys = tuple(dict.fromkeys(key.expression.run for key in self._keys))
+        items = [
+            self._over_aggregates(self._unnested(item.span), i)
+            for i, item in enumerate(statement.items)
+        ]
+        having = self._over_aggregates(statement.having, None) if statement.having else None
+        outputs, selected = self._outputs(items, keys)
+        query = Query(
             name=name,
-            text=text.strip(),
+            text=statement.text.strip(),
             stream=scope.stream.name,
-            joins=table_joins,
-            where=where_predicate,
-            where_sql=where_sql,
+            joins=source.joins,
+            where=self._formula.predicate,
+            where_sql=self._formula.sql.run,
             keys=keys,
             window=window,
-            aggregates=tuple(collector.aggregates),
-            outputs=_with_all_keys(outputs, [_key_name(node) for node in key_nodes]),
-            having=having_sql,
+            aggregates=tuple(self._aggregates),
+            outputs=outputs,
+            having=having.run if having is not None else None,
             columns=frozenset(scope.columns | {scope.stream.time}),
-        ),
-        {**scope.types, scope.stream.time: scope.stream.columns[scope.stream.time]},
-    )
-
-
-class _AggregateCollector:
-    """Collects the aggregate calls of SELECT and HAVING, and replaces them by column names.
-
-    `sum(a) / count(*)` becomes `__aggregate_0 / __aggregate_1`; keys become `__key_0`, ...
-    """
-
-    def __init__(
-        self, scope: Scope, keys: tuple[str, ...], where: Predicate, where_sql: str
-    ) -> None:
-        self.scope = scope
-        self.keys = {key: names.key(i) for i, key in enumerate(keys)}
-        self.where = where
-        self.where_sql = where_sql
-        self.aggregates: list[Selected] = []
-
-    def over_aggregates(self, item: exp.Expr) -> str:
-        """The SQL of a SELECT item over `__key_0`, `__aggregate_0`, `window_start`, ..."""
-        node = item.this if isinstance(item, exp.Alias) else item
-        return canonical_sql(self._replace(node.copy()))
-
-    def _replace(self, node: exp.Expr) -> exp.Expr:
-        """Replace a syntax node that is a key, an aggregate or a window bound by its column."""
-        bound = window_bound_node(node)
-        if bound is not None:
-            return bound
-        if _is_aggregate(node):
-            return column_node(self._aggregate_column(node))
-        if not isinstance(node, exp.Literal):
-            key = self._key_column(node)
-            if key is not None:
-                return column_node(key)
-        if isinstance(node, exp.Column):
-            raise QueryError(
-                f"{canonical_sql(node)} is neither grouped by nor aggregated",
-                "a group may hold many values of it",
-                f"GROUP BY {canonical_sql(node)}, ... or max({canonical_sql(node)})",
-            )
-        for argument, child in list(node.args.items()):
-            if isinstance(child, exp.Expr):
-                node.set(argument, self._replace(child))
-            elif isinstance(child, list):
-                node.set(
-                    argument,
-                    [self._replace(c) if isinstance(c, exp.Expr) else c for c in child],
-                )
-        return node
-
-    def _key_column(self, node: exp.Expr) -> str | None:
-        """The column of the key that a node is, for example `__key_0`; None if it is no key."""
-        try:
-            return self.keys.get(canonical_sql(self.scope.resolve(node.unnest())))
-        except QueryError:
-            if isinstance(node, exp.Column):
-                raise
-            return None
-
-    def _aggregate_column(self, node: exp.Expr) -> str:
-        """The column of an aggregate call, for example `__aggregate_0`; equal calls share one."""
-        call, condition = node, None
-        if isinstance(node, exp.Filter):
-            call, condition = node.this, self.scope.resolve(node.expression.this)
-        function, _, rest = canonical_sql(self.scope.resolve(call)).partition("(")
-        function = function.lower()
-        if function != "count" and not rest.rstrip(")"):
-            raise QueryError(
-                f"{function}() without an argument", "it has nothing to aggregate", f"{function}(x)"
-            )
-        arguments = tuple(canonical_sql(self.scope.resolve(a)) for a in _arguments(call))
-        selected = Selected(
-            function=function,
-            arguments=arguments,
-            where=self.where,
-            where_sql=self.where_sql,
         )
-        if condition is not None:
-            selected = replace(
-                selected,
-                where=conjunction(self.where, to_predicate(condition)),
-                filter_sql=canonical_sql(condition),
-            )
-        if selected not in self.aggregates:
-            self.aggregates.append(selected)
-        return names.aggregate(self.aggregates.index(selected))
+        time = scope.stream.time
+        return Parsed(
+            query=query,
+            types={**scope.types, time: scope.stream.columns[time]},
+            written=self._written(),
+            check=self._check(items, having),
+            windows=tuple((call.written, call.understood) for call in windows),
+            selected=selected,
+        )
 
+    # Expressions
 
-def refuse_what_cannot_be_shared(select: exp.Select) -> None:
-    """Raise for SQL clauses and functions that a shared plan cannot compute."""
-    for part, (why, instead) in _NOT_SHARED.items():
-        if select.args.get(part):
-            raise QueryError(f"{part.rstrip('_').upper()} in a query", why, instead)
-    for node in select.walk():
-        if isinstance(node, exp.Subquery | exp.Exists) or (
-            isinstance(node, exp.Select) and node is not select
-        ):
+    def _row_expression(self, span: Span) -> Expression:
+        """An expression over the columns of a row."""
+        return read_expression(self._statement.tokens, span, self._scope.resolve)
+
+    def _over_aggregates(self, span: Span, item: int | None) -> Expression:
+        """A SELECT item (by its number) or HAVING, over keys, aggregates and window bounds."""
+        replacements = {**self._window_replacements(span), **self._aggregate_replacements(span)}
+
+        def resolve(parts: Sequence[str]) -> tuple[Column | Replaced, Sequence[str]]:
+            """What a name means: in HAVING aliases come first, in SELECT columns do."""
+            bound = bound_reference(parts, self._marker)
+            if bound is not None and not self._scope.reaches(_WINDOW):
+                return bound, ()
+            alias = self._alias(parts[0], item)
+            if alias is not None and (item is None or not self._scope.reaches(parts[0])):
+                return alias, parts[1:]
+            return self._scope.resolve(parts)
+
+        expression = read_expression(self._statement.tokens, span, resolve, replacements)
+        result = self._with_keys(expression)
+        if result.columns:
+            column = result.columns[0].run
             raise QueryError(
-                f"a subquery: {canonical_sql(node)[:60]}",
-                "it would be a query of its own, run for every batch",
-                "a registered table and a join: loom.table(name, df, key=...)",
+                f"{column} is neither grouped by nor aggregated",
+                "a group may hold many values of it",
+                f"GROUP BY {column}, ... or max({column})",
             )
-        if isinstance(node, exp.Window):
+        return result
+
+    def _alias(self, name: str, item: int | None) -> Replaced | None:
+        """The SELECT item that an alias in HAVING, or in a later item, refers to."""
+        for i, other in enumerate(self._statement.items[:item]):
+            if other.alias is not None and other.alias.lower() == name.lower():
+                return Replaced(
+                    f"({self._over_aggregates(other.span, i).run})", quoted(_alias_name(i))
+                )
+        return None
+
+    def _window_replacements(self, span: Span) -> Replacements:
+        """The references that calls of window(...) in SELECT and HAVING become."""
+        found = window_calls(self._statement, span)
+        return {c.first: (c.closed + 1, window_reference(self._marker)) for c in found}
+
+    def _aggregate_replacements(self, span: Span) -> Replacements:
+        """The references that aggregate calls in SELECT and HAVING become."""
+        replacements: dict[int, tuple[int, Replaced]] = {}
+        inside = span.low
+        for call in calls(self._statement.tokens, span):
+            if call.first >= inside and is_aggregate(call.name):
+                stop, reference = self._aggregate(call, span)
+                replacements[call.first] = stop, reference
+                inside = stop
+        return replacements
+
+    def _aggregate(self, call: Call, span: Span) -> tuple[int, Replaced]:
+        """The column of an aggregate call, and where its tokens end; equal calls share one."""
+        refused = refusal(call.name)
+        if refused:
+            raise refused
+        tokens = self._statement.tokens
+        inside = Span(call.opened + 1, call.closed)
+        if tokens[inside.low].upper == "DISTINCT":
             raise QueryError(
-                f"a window function: {canonical_sql(node)[:60]}",
-                "it needs the rows of a partition in order, which shards do not keep",
-                "an aggregate over window(ts, ...)",
-            )
-        if isinstance(node, exp.Distinct) and node.parent is not select:
-            raise QueryError(
-                f"an exact DISTINCT: {canonical_sql(node.parent or node)[:60]}",
+                f"an exact DISTINCT: {self._statement.slice(Span(call.first, call.closed + 1))}",
                 "distinct values of two slices cannot be merged from counts",
                 "approx_count_distinct(x)",
             )
-        if isinstance(node, exp.Func):
-            function = canonical_sql(node).partition("(")[0].lower()
-            if function in _NON_DETERMINISTIC:
+        if not inside and call.name != "count":
+            raise QueryError(
+                f"{call.name}() without an argument",
+                "it has nothing to aggregate",
+                f"{call.name}(x)",
+            )
+        arguments = [self._row_expression(part) for part in split(tokens, inside, ",")]
+        condition, stop = self._filter(call.closed + 1, span)
+        selected = Selected(
+            function=call.name,
+            arguments=tuple(argument.run for argument in arguments),
+            where=self._formula.predicate,
+            where_sql=self._formula.sql.run,
+        )
+        check = f"{call.name}({', '.join(argument.check for argument in arguments)})"
+        if condition is not None:
+            both = conjunction(self._formula.predicate, condition.predicate)
+            selected = replace(selected, where=both, filter_sql=condition.sql.run)
+            check = f"{check} FILTER (WHERE {condition.sql.check})"
+        if selected not in self._aggregates:
+            self._aggregates.append(selected)
+        return stop, Replaced(names.aggregate(self._aggregates.index(selected)), f"({check})")
+
+    def _filter(self, i: int, span: Span) -> tuple[Formula | None, int]:
+        """The FILTER (WHERE ...) of an aggregate call, and where it ends; refuses OVER."""
+        tokens = self._statement.tokens
+        if i >= span.high or tokens[i + 1].text != "(":
+            return None, i
+        if tokens[i].upper == "OVER":
+            raise QueryError(
+                f"a window function at {self._statement.place(i)}",
+                "it needs the rows of a partition in order, which shards do not keep",
+                "an aggregate over window(ts, ...)",
+            )
+        if tokens[i].upper != "FILTER" or tokens[i + 2].upper != "WHERE":
+            return None, i
+        closed = tokens[i + 1].closes
+        if closed + 1 < span.high and tokens[closed + 1].upper == "OVER":
+            self._filter(closed + 1, span)
+        return self._conditions.formula(Span(i + 3, closed)), closed + 1
+
+    def _with_keys(self, expression: Expression) -> Expression:
+        """The expression with references in place of keys, the longest ones first."""
+        by_length = sorted(
+            enumerate(dict.fromkeys(key.expression for key in self._keys)),
+            key=lambda pair: -len(pair[1].parts),
+        )
+        parts = expression.parts
+        for number, key in by_length:
+            reference = Replaced(names.key(number), f"({key.check})")
+            parts = tuple(_replaced(parts, key.parts, reference))
+        return Expression(parts)
+
+    # Keys and windows
+
+    def _grouping(self) -> tuple[list[WindowCall], list[Span]]:
+        """The windows of GROUP BY, and the tokens of its keys; numbers and aliases are SELECT's."""
+        statement = self._statement
+        spans = list(statement.keys)
+        self._refuse_grouping_sets(spans)
+        if len(spans) == 1 and self._is_all(spans[0]):
+            spans = [item.span for item in statement.items if self._is_key(item)]
+        windows: list[WindowCall] = []
+        keys: list[Span] = []
+        self._window_position = len(spans)
+        for span in map(self._select_item, spans):
+            found = window_calls(statement, span)
+            if found and Span(found[0].first, found[0].closed + 1) == self._unnested(span):
+                windows.append(read_window(statement, found[0], self._scope))
+                self._window_position = len(keys)
+            elif found:
                 raise QueryError(
-                    f"{function}() in a query",
-                    "it gives another value each time, so no two queries could share it",
-                    "a column of the stream's own DataFrame that holds the value",
+                    f"{statement.slice(span)} as a key",
+                    "a window is a key by itself",
+                    "GROUP BY window(...), and the expression in SELECT",
+                )
+            else:
+                keys.append(self._unnested(span))
+        return windows, keys
+
+    def _refuse_grouping_sets(self, spans: Iterable[Span]) -> None:
+        """Raise for ROLLUP, CUBE and GROUPING SETS."""
+        tokens = self._statement.tokens
+        for span in spans:
+            first, after = tokens[span.low].upper, tokens[span.low + 1]
+            last = [tokens[i].upper for i in range(span.low, span.high)]
+            if (
+                (first in ("ROLLUP", "CUBE") and after.text == "(")
+                or (first == "GROUPING" and after.upper == "SETS")
+                or last[-2:] in (["WITH", "ROLLUP"], ["WITH", "CUBE"])
+            ):
+                raise QueryError(
+                    "ROLLUP, CUBE or GROUPING SETS",
+                    "a query has one set of keys",
+                    "one query per set of keys; they are shared anyway",
                 )
 
+    def _is_all(self, span: Span) -> bool:
+        """Whether GROUP BY has the word ALL alone, and no column of that name."""
+        token = self._statement.tokens[span.low]
+        alone = span.high - span.low == 1
+        return alone and token.upper == "ALL" and not self._scope.reaches("all")
 
-def grouping_expressions(select: exp.Select) -> list[exp.Expr]:
-    """The expressions of GROUP BY; `GROUP BY 2` and `GROUP BY alias` give the SELECT item."""
-    group = select.args.get("group")
-    if group is not None and any(
-        group.args.get(k) for k in ("cube", "rollup", "grouping_sets", "all")
-    ):
-        raise QueryError(
-            "grouping sets, ROLLUP, CUBE or GROUP BY ALL",
-            "a query has one set of keys",
-            "one query per set of keys; they are shared anyway",
+    def _is_key(self, item: Item) -> bool:
+        """Whether GROUP BY ALL takes an item for a key: nothing in it is an aggregate."""
+        found = calls(self._statement.tokens, item.span)
+        reads = any(self._statement.tokens[i].is_name for i in range(item.span.low, item.span.high))
+        return reads and not any(is_aggregate(call.name) for call in found)
+
+    def _select_item(self, span: Span) -> Span:
+        """The SELECT item that a number or alias in GROUP BY refers to; else the span itself."""
+        items, token = self._statement.items, self._statement.tokens[span.low]
+        if span.high - span.low != 1:
+            return span
+        if token.kind == "number" and token.text.isdigit():
+            if not 1 <= int(token.text) <= len(items):
+                raise QueryError(
+                    f"GROUP BY {token.text}",
+                    f"the SELECT list has {len(items)} items",
+                    "the number of one of them, or its expression",
+                )
+            return items[int(token.text) - 1].span
+        # A column comes before an alias.
+        if token.is_name and not self._scope.reaches(token.name):
+            named = [i for i in items if i.alias and i.alias.lower() == token.name.lower()]
+            return named[0].span if named else span
+        return span
+
+    def _unnested(self, span: Span) -> Span:
+        """What is inside of parentheses around a whole range of tokens."""
+        tokens = self._statement.tokens
+        while tokens[span.low].text == "(" and tokens[span.low].closes == span.high - 1:
+            inner = Span(span.low + 1, span.high - 1)
+            if len(list(split(tokens, inner, ","))) != 1:
+                break
+            span = inner
+        return span
+
+    def _key(self, span: Span) -> _Key:
+        """The key that a range of tokens stands for."""
+        expression = self._row_expression(span)
+        match expression.parts:
+            case (Column() as column,):
+                return _Key(expression, column.column)
+            case _:
+                return _Key(expression, expression.run)
+
+    def _only_window(self, windows: Sequence[WindowCall]) -> Window:
+        """The one window of a query, from GROUP BY window(...) or a [RANGE ...] clause."""
+        clause, scope = self._source.clause, self._scope
+        found = {call.window for call in windows}
+        if not found and clause is None:
+            time = scope.stream.time
+            raise QueryError(
+                "no window",
+                "an aggregate over an endless stream needs one",
+                f"GROUP BY ..., window({time}, '10 minutes') or FROM {scope.stream.name} "
+                "[RANGE '10 min' SLIDE '5 min']",
+            )
+        if len(windows) + (clause is not None) > 1:
+            raise two_windows_error()
+        return clause or windows[0].window
+
+    # Outputs
+
+    def _outputs(
+        self, items: Sequence[Expression], keys: Sequence[str]
+    ) -> tuple[tuple[Output, ...], tuple[int | None, ...]]:
+        """The columns of the answer: keys that are not selected, then the items of SELECT.
+
+        Also the position of every item's column; None for a window bound, which is there already.
+        """
+        selected = {item.run for item in items}
+        key_names = dict(zip(keys, self._key_names(), strict=True))
+        outputs = [
+            Output(key_names[k], names.key(i))
+            for i, k in enumerate(keys)
+            if names.key(i) not in selected
+        ]
+        positions: list[int | None] = []
+        bounds = (names.WINDOW_START, names.WINDOW_END)
+        for item, expression in zip(self._statement.items, items, strict=True):
+            name = item.alias or self._item_name(item, expression)
+            if expression.run in bounds and name in bounds:
+                positions.append(None)
+            else:
+                positions.append(len(outputs))
+                outputs.append(Output(name, expression.run))
+        _refuse_same_names(outputs)
+        return tuple(outputs), tuple(positions)
+
+    def _key_names(self) -> list[str]:
+        """The names of the different keys, if they are not selected."""
+        return list({key.expression.run: key.name for key in reversed(self._keys)}.values())[::-1]
+
+    def _item_name(self, item: Item, expression: Expression) -> str:
+        """The name of an item without an alias, as long as Spark has not named it."""
+        last = self._statement.tokens[item.span.high - 1]
+        dotted = all(
+            self._statement.tokens[i].is_name or self._statement.tokens[i].text == "."
+            for i in range(item.span.low, item.span.high)
         )
-    return [_select_item(node, select.expressions) for node in (group.expressions if group else ())]
+        return last.name if dotted else expression.check
+
+    # Statements that Spark compares
+
+    def _written(self) -> str:
+        """The user's text over stand-ins, with the column `window` in place of window(...)."""
+        statement, source = self._statement, self._source
+        changes = [(*source.clause_span, "")] if source.clause else []
+        for relation in source.relations:
+            view = quoted(self._catalog.stand_in(relation.name))
+            alias = "" if relation.alias else f" AS {quoted(relation.name)}"
+            changes.append((relation.start, relation.stop, view + alias))
+        whole = Span(0, len(statement.tokens) - 1)
+        for call in window_calls(statement, whole):
+            first, last = statement.tokens[call.first], statement.tokens[call.closed]
+            changes.append((first.start, last.stop, quoted(self._marker)))
+        if source.clause is not None:
+            more = ", " if statement.grouped else " GROUP BY "
+            changes.append((statement.keys_end, statement.keys_end, more + quoted(self._marker)))
+        return _changed(statement.text, changes)
+
+    def _check(self, items: Sequence[Expression], having: Expression | None) -> str:
+        """The statement that was understood, over stand-ins."""
+        aliases = [
+            f" AS {quoted(_alias_name(i))}" if item.alias is not None else ""
+            for i, item in enumerate(self._statement.items)
+        ]
+        selected = [item.check + alias for item, alias in zip(items, aliases, strict=True)]
+        where = [self._conditions.formula(term) for term in self._source.check_where]
+        keys = [f"({key.expression.check})" for key in self._keys]
+        keys.insert(self._window_position, quoted(self._marker))
+        parts = [f"SELECT {', '.join(selected)} FROM {self._source.check_from}"]  # noqa: S608
+        if where:
+            parts.append(f"WHERE {_conjunction(where).sql.check}")
+        parts.append(f"GROUP BY {', '.join(keys)}")
+        if having is not None:
+            parts.append(f"HAVING {having.check}")
+        return " ".join(parts)
 
 
-def _select_item(node: exp.Expr, items: list[exp.Expr]) -> exp.Expr:
-    """The SELECT item that a number or alias in GROUP BY refers to; else the node itself."""
-    if isinstance(node, exp.Literal) and not node.is_string and 1 <= int(node.name) <= len(items):
-        return items[int(node.name) - 1].unalias()
-    if isinstance(node, exp.Column) and not node.table:
-        aliases = {item.alias.lower(): item.this for item in items if item.alias}
-        target = aliases.get(node.name.lower())
-        if target is not None and not _is_aggregate(target):
-            return target
-    return node
+def _conjunction(terms: Sequence[Formula]) -> Formula:
+    """The conjunction of formulas."""
+    if not terms:
+        return NO_CONDITION
+    if len(terms) == 1:
+        return terms[0]
+    sql = [
+        parenthesized(term.sql) if isinstance(term.predicate, And | Or) else term.sql
+        for term in terms
+    ]
+    return Formula(And(tuple(term.predicate for term in terms)), joined("AND", sql))
 
 
-def _only_window(windows: list[exp.Expr], clause: Window | None, scope: Scope) -> Window:
-    """The one window of a query, from `window(...)` calls in GROUP BY or a [RANGE ...] clause."""
-    count = len(windows) + (clause is not None)
-    time = scope.stream.time
-    if count == 0:
-        raise QueryError(
-            "no window",
-            "an aggregate over an endless stream needs one",
-            f"GROUP BY ..., window({time}, '10 minutes') or FROM {scope.stream.name} "
-            "[RANGE '10 min' SLIDE '5 min']",
-        )
-    if count > 1:
-        raise two_windows_error()
-    return clause or _window(windows[0], scope)
+def _alias_name(item: int) -> str:
+    """The alias of an item in the statement that is compared, which no column has."""
+    return f"__alias_{item}"
 
 
-def _window(call: exp.Expr, scope: Scope) -> Window:
-    """The window of a `window(...)` call, which must be over the event time of the stream."""
-    subject, time = call.expressions[0], scope.stream.time
-    if canonical_sql(scope.resolve(subject)).lower() != canonical_sql(column_node(time)).lower():
-        raise QueryError(
-            f"window({canonical_sql(subject)}, ...)",
-            f"the event time of {scope.stream.name} is {time}",
-            f"window({time}, ...)",
-        )
-    return parse_window(call, time)
+def _replaced(parts: Sequence[Part], wanted: Sequence[Part], reference: Replaced) -> Iterator[Part]:
+    """Replace every occurrence of a key by a reference, where it is an operand of its own."""
+    size, i = len(wanted), 0
+    primary = _is_primary(wanted)
+    while i < len(parts):
+        if tuple(parts[i : i + size]) == tuple(wanted) and (
+            primary or _stands_alone(parts, i, i + size)
+        ):
+            yield reference
+            i += size
+        else:
+            yield parts[i]
+            i += 1
 
 
-def _is_aggregate(node: exp.Expr) -> bool:
-    """True for the call of an aggregate function; raises if that is one that is refused."""
-    if isinstance(node, exp.Filter):
-        return True
-    if isinstance(node, exp.AggFunc):
-        function = canonical_sql(node).partition("(")[0].lower()
-    elif isinstance(node, exp.Anonymous):
-        function = node.name.lower()
-        if not is_aggregate(function):
-            return False
-    elif isinstance(node, exp.Any):
-        function = "any"
-    else:
-        return False
-    refused = refusal(function)
-    if refused:
-        raise refused
-    return True
+def _is_primary(parts: Sequence[Part]) -> bool:
+    """Whether nothing around an expression can change what belongs to it: a column or a call."""
+    if isinstance(parts[0], Column):
+        return all(part == "." for part in parts[1::2])
+    return len(parts) > 2 and parts[1] == "(" and _closing(parts, 1) == len(parts) - 1
 
 
-def _arguments(call: exp.Expr) -> list[exp.Expr]:
-    """The arguments of a SQL function call, in Spark's order."""
-    if isinstance(call, exp.Anonymous):
-        return call.expressions
-    # Written out and read back, so that arguments come in the order of Spark's function.
-    plain = exp.maybe_parse("f(" + canonical_sql(call).partition("(")[2], dialect="spark")
-    return list(plain.expressions)
+def _closing(parts: Sequence[Part], opened: int) -> int:
+    """The index of the parenthesis that closes another one."""
+    depth = 0
+    for i in range(opened, len(parts)):
+        depth += (parts[i] == "(") - (parts[i] == ")")
+        if depth == 0:
+            return i
+    return -1
 
 
-def _key_name(node: exp.Expr) -> str:
-    """The name in the answer of a key that is not selected: its text in GROUP BY."""
-    return node.name if isinstance(node, exp.Column) else canonical_sql(node)
+def _stands_alone(parts: Sequence[Part], low: int, high: int) -> bool:
+    """Whether parts are a whole argument, or all there is in parentheses or in the expression."""
+    before = parts[low - 1] if low else "("
+    after = parts[high] if high < len(parts) else ")"
+    return before in ("(", ",") and after in (")", ",")
 
 
-def _with_all_keys(outputs: list[Output], keys: list[str]) -> tuple[Output, ...]:
-    """The columns of the answer: keys that are not selected, then outputs; no name twice."""
-    selected = {output.sql for output in outputs}
-    hidden = [Output(k, names.key(i)) for i, k in enumerate(keys) if names.key(i) not in selected]
-    everything = (*hidden, *outputs)
-    bounds = (names.WINDOW_START, names.WINDOW_END)
-    everything = tuple(o for o in everything if o.sql not in bounds or o.name not in bounds)
-    seen: set[str] = set(bounds)
-    for output in everything:
+def _changed(text: str, changes: Iterable[tuple[int, int, str]]) -> str:
+    """The text with some parts of it replaced, given by their positions."""
+    for start, stop, new in sorted(changes, reverse=True):
+        text = text[:start] + new + text[stop:]
+    return text
+
+
+def _refuse_same_names(outputs: Iterable[Output]) -> None:
+    """Raise if two columns of an answer would have the same name."""
+    seen = {names.WINDOW_START, names.WINDOW_END}
+    for output in outputs:
         if output.name.lower() in seen:
             raise QueryError(
                 f"two columns named {output.name}",
@@ -311,4 +522,3 @@ def _with_all_keys(outputs: list[Output], keys: list[str]) -> tuple[Output, ...]
                 f"an alias: ... AS {output.name}_2",
             )
         seen.add(output.name.lower())
-    return everything

@@ -1,16 +1,17 @@
-"""Syntax trees to predicates: atoms where an expression meets a constant, opaque otherwise."""
+"""Conditions to predicates: atoms where an expression meets a constant, opaque otherwise."""
 
 from __future__ import annotations
 
 import datetime
 import re
+from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
+from typing import NamedTuple
 
-from sqlglot import exp
-
-from gingham.core.decimals import shifted
+from gingham.core.errors import QueryError
 from gingham.logical.domain import Constant
 from gingham.logical.predicate import (
+    TRUE,
     Always,
     And,
     Compare,
@@ -20,180 +21,301 @@ from gingham.logical.predicate import (
     Predicate,
     Truth,
 )
-from gingham.sql.sql_text import canonical_sql
+from gingham.sql.expression import Expression, Part, Replaced, joined, parenthesized
+from gingham.sql.statement import Span, split
+from gingham.sql.tokens import Token
 
-_COMPARISONS: dict[type[exp.Expr], tuple[str, str]] = {
-    # the operator, and the operator with its sides exchanged
-    exp.EQ: ("=", "="),
-    exp.LT: ("<", ">"),
-    exp.LTE: ("<=", ">="),
-    exp.GT: (">", "<"),
-    exp.GTE: (">=", "<="),
-    exp.NullSafeEQ: ("<=>", "<=>"),
+# The operator, and the operator with its sides exchanged.
+_COMPARISONS = {
+    "=": ("=", "="),
+    "==": ("=", "="),
+    "<": ("<", ">"),
+    "<=": ("<=", ">="),
+    ">": (">", "<"),
+    ">=": (">=", "<="),
+    "<=>": ("<=>", "<=>"),
+    "<>": ("=", "="),
+    "!=": ("=", "="),
 }
-_INTEGERS = {"TINYINT": 7, "SMALLINT": 15, "INT": 31, "BIGINT": 63}
+_NEGATED = ("<>", "!=")
+_PREDICATES = frozenset({"IS", "IN", "BETWEEN", "LIKE", "ILIKE", "RLIKE", "REGEXP", "NOT"})
+_INTEGERS = {"": 63, "L": 63, "S": 15, "Y": 7}
+_NUMBER = re.compile(r"(?P<value>[\d.]+(?:E[+-]?\d+)?)(?P<suffix>BD|[LSYFD])?", re.IGNORECASE)
+_STRING = re.compile(r"'([^'\\]|\\[\\'\"ntr]|'')*'")
+_ESCAPES = {"\\\\": "\\", "\\'": "'", '\\"': '"', "\\n": "\n", "\\t": "\t", "\\r": "\r", "''": "'"}
 
 
-def to_predicate(node: exp.Expr) -> Predicate:
-    """The predicate of a SQL condition's syntax tree.
+class Formula(NamedTuple):
+    """A condition twice: as a predicate over comparisons, and as an expression for Spark."""
 
-    >>> from gingham.sql.sql_text import parse_expression
-    >>> to_predicate(parse_expression("a > 5 AND f(b)"))
-    And(terms=(Compare(expression='a', operator='>', constant=Constant(kind='integer', value=5), \
-sql='a > 5'), Truth(expression='f(b)')))
-    """
-    match node:
-        case exp.Paren():
-            return to_predicate(node.this)
-        case exp.And():
-            return And(tuple(to_predicate(n) for n in node.flatten()))
-        case exp.Or():
-            return Or(tuple(to_predicate(n) for n in node.flatten()))
-        case exp.Not():
-            return Not(to_predicate(node.this))
-        case exp.Boolean():
-            return Always(bool(node.this))
-        case exp.Null():
-            return Always(None)
-        case exp.NEQ():
-            return Not(_comparison_predicate(exp.EQ(this=node.this, expression=node.expression)))
-        case exp.NullSafeNEQ():
-            return Not(
-                _comparison_predicate(exp.NullSafeEQ(this=node.this, expression=node.expression))
+    predicate: Predicate
+    sql: Expression
+
+
+NO_CONDITION = Formula(TRUE, Expression(("TRUE",)))
+Read = Callable[[Span], Expression]
+
+
+class Conditions:
+    """Reads conditions of one query; `read` turns a range of its tokens into an expression."""
+
+    def __init__(self, tokens: Sequence[Token], read: Read) -> None:
+        self._tokens = tokens
+        self._read = read
+
+    def formula(self, span: Span) -> Formula:
+        """The formula of a range of tokens: OR over AND over NOT over single conditions."""
+        if not span:
+            raise QueryError(
+                f"a condition is missing before {self._tokens[span.high].text or 'the end'}",
+                "AND, OR and NOT stand between conditions",
+                "a comparison, for example x > 0",
             )
-        case exp.Between():
-            low = exp.GTE(this=node.this, expression=node.args["low"])
-            high = exp.LTE(this=node.this, expression=node.args["high"])
-            return And((_comparison_predicate(low), _comparison_predicate(high)))
-        case exp.In() if _is_or_of_equalities(node):
-            return Or(
-                tuple(
-                    _comparison_predicate(exp.EQ(this=node.this, expression=e))
-                    for e in node.expressions
-                )
+        alternatives = list(split(self._tokens, span, "OR"))
+        if len(alternatives) > 1:
+            return self._combined("OR", Or, alternatives)
+        conjuncts = list(self.conjuncts(span))
+        if len(conjuncts) > 1:
+            return self._combined("AND", And, conjuncts)
+        if self._tokens[span.low].upper in ("NOT", "!"):
+            negated = self.formula(Span(span.low + 1, span.high))
+            return Formula(
+                Not(negated.predicate), Expression(("NOT", *parenthesized(negated.sql).parts))
             )
-        case exp.Is():
-            return _is_predicate(node)
-        case exp.Anonymous() if node.name.lower() in ("isnull", "isnotnull"):
-            test = IsNull(canonical_sql(node.expressions[0]))
-            return test if node.name.lower() == "isnull" else Not(test)
-        case _ if type(node) in _COMPARISONS:
-            return _comparison_predicate(node)
-        case _:
-            return Truth(canonical_sql(node))
+        inner = self._unnested(span)
+        return self._single(span) if inner == span else self.formula(inner)
 
+    def conjuncts(self, span: Span) -> Iterator[Span]:
+        """The terms of `a AND b AND ...`, or all if there is an OR around them.
 
-def to_constant(node: exp.Expr) -> Constant | None:
-    """The constant that a SQL syntax tree stands for; None if it is no literal."""
-    match node:
-        case exp.Paren():
-            return to_constant(node.this)
-        case exp.Null():
-            return Constant("null", None)
-        case exp.Boolean():
-            return Constant("boolean", bool(node.this))
-        case exp.Literal():
-            return Constant("string", node.this) if node.is_string else _numeric_constant(node.this)
-        case exp.Neg():
-            inner = to_constant(node.this)
-            if inner is None or inner.kind not in ("integer", "decimal", "double"):
-                return None
-            return Constant(inner.kind, _negative(inner.value))
-        case exp.Cast():
-            return _cast_constant(node)
-        case _:
+        The AND of a BETWEEN belongs to it.
+        """
+        if not span:
+            return
+        if len(list(split(self._tokens, span, "OR"))) > 1:
+            yield span
+            return
+        depth, low, between = self._tokens[span.low].depth, span.low, 0
+        for i in range(span.low, span.high):
+            if self._tokens[i].depth != depth:
+                continue
+            if self._tokens[i].upper == "BETWEEN":
+                between += 1
+            elif self._tokens[i].upper == "AND" and between:
+                between -= 1
+            elif self._tokens[i].upper == "AND":
+                yield Span(low, i)
+                low = i + 1
+        yield Span(low, span.high)
+
+    def _combined(self, word: str, kind: type[And | Or], spans: Sequence[Span]) -> Formula:
+        """The formula of several ones with the same operator between them."""
+        formulas = [self.formula(span) for span in spans]
+        terms = [
+            parenthesized(f.sql) if isinstance(f.predicate, And | Or) else f.sql for f in formulas
+        ]
+        return Formula(kind(tuple(f.predicate for f in formulas)), joined(word, terms))
+
+    def _unnested(self, span: Span) -> Span:
+        """What is inside of parentheses around a whole range of tokens."""
+        while (
+            span.high - span.low > 2
+            and self._tokens[span.low].text == "("
+            and self._tokens[span.low].closes == span.high - 1
+            and len(list(split(self._tokens, Span(span.low + 1, span.high - 1), ","))) == 1
+        ):
+            span = Span(span.low + 1, span.high - 1)
+        return span
+
+    def _single(self, span: Span) -> Formula:
+        """The formula of one condition: an atom if it compares with a constant, else opaque."""
+        at_top = [
+            i
+            for i in range(span.low, span.high)
+            if self._tokens[i].depth == self._tokens[span.low].depth
+        ]
+        words = [i for i in at_top if self._tokens[i].upper in _PREDICATES]
+        operators = [i for i in at_top if self._tokens[i].upper in _COMPARISONS]
+        if words:
+            found = self._with_word(span, words[0])
+        elif len(operators) == 1:
+            found = self._comparison(span, operators[0])
+        else:
+            found = self._constant_condition(span)
+        if found is None:
+            sql = self._read(span)
+            return Formula(Truth(sql.run), sql)
+        return found
+
+    def _constant_condition(self, span: Span) -> Formula | None:
+        """TRUE, FALSE or NULL as a condition."""
+        value = {"TRUE": True, "FALSE": False, "NULL": None}
+        word = self._tokens[span.low].upper
+        if span.high - span.low != 1 or word not in value:
             return None
+        return Formula(Always(value[word]), self._read(span))
 
+    def _comparison(self, span: Span, i: int) -> Formula | None:
+        """`expression operator constant`, or the other way round; None if both are no such."""
+        text = self._tokens[i].upper
+        sides = Span(span.low, i), Span(i + 1, span.high)
+        if not all(sides):
+            return None
+        operator, flipped = _COMPARISONS[text]
+        left, right = map(self.constant, sides)
+        if (left is None) == (right is None):
+            return None
+        side, constant, known = (
+            (sides[0], right, sides[1]) if right is not None else (sides[1], left, sides[0])
+        )
+        assert constant is not None
+        operator = operator if right is not None else flipped
+        atom = self._atom(side, operator, constant, known)
+        ends = [self._checked(s, constant) if s == known else self._read(s) for s in sides]
+        sql = Expression((*ends[0].parts, text, *ends[1].parts))
+        return Formula(Not(atom) if text in _NEGATED else atom, sql)
 
-def _is_or_of_equalities(node: exp.In) -> bool:
-    """True if x IN (a, b) means x = a OR x = b: Spark compares a whole list in one type."""
-    constants = [to_constant(n) for n in node.expressions]
-    kinds = {c.kind for c in constants if c is not None and c.kind != "null"}
-    constant = bool(constants) and None not in constants and not node.args.get("query")
-    return constant and (len(kinds) <= 1 or kinds == {"integer", "decimal"})
+    def _atom(self, side: Span, operator: str, constant: Constant, known: Span) -> Predicate:
+        """The atom that compares an expression with a constant."""
+        expression = self._read(self._unnested(side))
+        if constant.kind == "null":
+            return IsNull(expression.run) if operator == "<=>" else Always(None)
+        whole = Expression((*self._read(side).parts, operator, *self._read(known).parts))
+        return Compare(expression.run, operator, constant, whole.run)
 
+    def _checked(self, span: Span, constant: Constant) -> Expression:
+        """A constant as written; to be compared it is written as it was understood."""
+        written = self._read(span)
+        if constant.kind != "string":
+            return written
+        parts: tuple[Part, ...] = (Replaced(written.run, string_literal(constant.value)),)
+        return Expression(parts)
 
-def _comparison_predicate(node: exp.Expr) -> Predicate:
-    """The predicate of a SQL comparison: an atom if one side is a constant, else opaque."""
-    operator, flipped = _COMPARISONS[type(node)]
-    left, right = to_constant(node.this), to_constant(node.expression)
-    if left is not None and right is not None:
-        return Truth(canonical_sql(node))
-    if left is not None:
-        return _compare(node, node.expression, flipped, left)
-    if right is not None:
-        return _compare(node, node.this, operator, right)
-    return Truth(canonical_sql(node))
+    def _with_word(self, span: Span, i: int) -> Formula | None:
+        """A condition with IS, IN or BETWEEN at its top; None for any other word."""
+        negated = self._tokens[i].upper == "NOT"
+        word = self._tokens[i + negated].upper
+        side, rest = Span(span.low, i), Span(i + negated + 1, span.high)
+        if not side or not rest:
+            return None
+        found: Formula | None = None
+        if word == "IS" and not negated:
+            found = self._is(span, side, rest)
+        elif word == "BETWEEN":
+            found = self._between(span, side, rest)
+        elif word == "IN":
+            found = self._in(span, side, rest)
+        if found is None or not negated:
+            return found
+        return Formula(Not(found.predicate), found.sql)
 
+    def _is(self, span: Span, side: Span, rest: Span) -> Formula | None:
+        """IS [NOT] NULL, IS [NOT] TRUE and IS [NOT] FALSE."""
+        negated = self._tokens[rest.low].upper == "NOT"
+        word = self._tokens[rest.low + negated].upper
+        if rest.high - rest.low != 1 + negated or word not in ("NULL", "TRUE", "FALSE"):
+            return None
+        is_null = IsNull(self._read(self._unnested(side)).run)
+        test: Predicate = is_null
+        if word != "NULL":
+            truth = self.formula(side).predicate
+            # NULL IS TRUE is false, and so is NULL IS FALSE.
+            test = And((Not(is_null), truth if word == "TRUE" else Not(truth)))
+        return Formula(Not(test) if negated else test, self._read(span))
 
-def _compare(node: exp.Expr, side: exp.Expr, operator: str, constant: Constant) -> Predicate:
-    """The atom that compares one side of a SQL comparison with the constant on the other."""
-    expression = canonical_sql(side.unnest())
-    if constant.kind == "null":
-        return IsNull(expression) if operator == "<=>" else Always(None)
-    return Compare(expression, operator, constant, canonical_sql(node))
+    def _between(self, span: Span, side: Span, rest: Span) -> Formula | None:
+        """`x BETWEEN low AND high` as two comparisons, if both ends are constants."""
+        ends = list(split(self._tokens, rest, "AND"))
+        constants = [self.constant(end) for end in ends]
+        low, high = constants if len(constants) == 2 else (None, None)
+        if low is None or high is None or low.kind != high.kind:
+            return None
+        atoms = self._atom(side, ">=", low, ends[0]), self._atom(side, "<=", high, ends[1])
+        return Formula(And(atoms), self._with_constants(span, zip(ends, (low, high), strict=True)))
 
+    def _in(self, span: Span, side: Span, rest: Span) -> Formula | None:
+        """`x IN (a, b)` as alternatives; Spark compares a whole list in one type."""
+        opened = self._tokens[rest.low]
+        if opened.text != "(" or opened.closes != rest.high - 1:
+            return None
+        elements = list(split(self._tokens, Span(rest.low + 1, rest.high - 1), ","))
+        constants = [self.constant(element) for element in elements]
+        known = [c for c in constants if c is not None]
+        kinds = {c.kind for c in known if c.kind != "null"}
+        if len(known) < len(elements) or not (len(kinds) <= 1 or kinds == {"integer", "decimal"}):
+            return None
+        atoms = tuple(self._atom(side, "=", c, e) for c, e in zip(known, elements, strict=True))
+        return Formula(Or(atoms), self._with_constants(span, zip(elements, known, strict=True)))
 
-def _is_predicate(node: exp.Is) -> Predicate:
-    """The predicate of the SQL conditions IS NULL, IS TRUE and IS FALSE."""
-    inner = node.this
-    if isinstance(node.expression, exp.Null):
-        return IsNull(canonical_sql(inner.unnest()))
-    if isinstance(node.expression, exp.Boolean):
-        truth = to_predicate(inner)
-        # NULL IS TRUE is false, and so is NULL IS FALSE.
-        not_null = Not(IsNull(canonical_sql(inner.unnest())))
-        return And((not_null, truth if node.expression.this else Not(truth)))
-    return Truth(canonical_sql(node))
+    def _with_constants(self, span: Span, known: Iterator[tuple[Span, Constant]]) -> Expression:
+        """A condition whose constants are compared as they were understood."""
+        parts: list[Part] = []
+        position = span.low
+        for where, constant in known:
+            parts += self._raw(Span(position, where.low))
+            parts += self._checked(where, constant).parts
+            position = where.high
+        return Expression((*parts, *self._raw(Span(position, span.high))))
 
+    def _raw(self, span: Span) -> Sequence[Part]:
+        """The parts of a range of tokens, which may be empty."""
+        return self._read(span).parts if span else ()
 
-def _negative(value: float | Decimal) -> float | Decimal:
-    """The value of a numeric SQL literal with a minus sign, with all digits of a decimal."""
-    # Minus rounds a decimal to 28 digits.
-    return value.copy_negate() if isinstance(value, Decimal) else -value
-
-
-def _numeric_constant(text: str) -> Constant:
-    """The constant of a numeric SQL literal, of the type that Spark gives it."""
-    if re.search("[eE]", text):
-        return Constant("double", float(text))
-    if "." in text:
-        return Constant("decimal", Decimal(text))
-    value = int(text)
-    return Constant("integer", value) if value < 1 << 63 else Constant("decimal", Decimal(value))
-
-
-def _cast_constant(node: exp.Cast) -> Constant | None:
-    """The constant of a CAST of a SQL literal, if the value survives it exactly."""
-    inner = to_constant(node.this)
-    kind = node.to.this.name
-    if inner is None:
+    def constant(self, span: Span) -> Constant | None:
+        """The constant that a range of tokens stands for; None if it is no literal."""
+        span = self._unnested(span)
+        tokens = self._tokens[span.low : span.high]
+        negative = tokens[0].text == "-"
+        tokens = tokens[1:] if negative or tokens[0].text == "+" else tokens
+        if len(tokens) == 1 and tokens[0].kind == "number":
+            return _number(tokens[0].text, negative=negative)
+        if len(tokens) < span.high - span.low:
+            return None
+        if len(tokens) == 1:
+            return _word_or_string(tokens[0])
+        if len(tokens) == 2 and tokens[0].upper == "DATE" and tokens[1].kind == "string":
+            return _date(tokens[1].text[1:-1])
         return None
-    if kind in _INTEGERS and inner.kind == "integer":
-        limit = 1 << _INTEGERS[kind]
-        return inner if -limit <= inner.value < limit else None
-    if kind == "DOUBLE" and inner.kind in ("integer", "decimal", "double"):
-        return Constant("double", float(inner.value))
-    if kind == "DECIMAL" and inner.kind in ("string", "decimal"):
-        return _decimal_constant(node.to, str(inner.value))
-    if kind == "DATE" and inner.kind == "string":
-        return _date_constant(inner.value)
-    return None
 
 
-def _decimal_constant(kind: exp.DataType, text: str) -> Constant | None:
-    """The constant of a SQL text cast to DECIMAL(p, s), if it fits exactly."""
-    limits = [int(parameter.name) for parameter in kind.expressions]
-    if len(limits) != 2 or not re.fullmatch(r"-?\d+(\.\d+)?", text):
+def string_literal(value: str) -> str:
+    """A string as a literal of Spark SQL."""
+    escaped = value.replace("\\", "\\\\").replace("'", "\\'").replace("\x00", "\\u0000")
+    return f"'{escaped}'"
+
+
+def _word_or_string(token: Token) -> Constant | None:
+    """The constant of TRUE, FALSE, NULL or a string with none but common escapes."""
+    if token.kind == "string" and _STRING.fullmatch(token.text):
+        body = token.text[1:-1]
+        value = re.sub(r"\\.|''", lambda found: _ESCAPES[found[0]], body, flags=re.DOTALL)
+        return Constant("string", value)
+    values = {"TRUE": True, "FALSE": False}
+    if token.upper in values:
+        return Constant("boolean", values[token.upper])
+    return Constant("null", None) if token.upper == "NULL" else None
+
+
+def _number(text: str, *, negative: bool) -> Constant | None:
+    """The constant of a numeric literal, of the type that Spark gives it."""
+    found = _NUMBER.fullmatch(text)
+    assert found is not None, text
+    digits, suffix = found["value"], (found["suffix"] or "").upper()
+    exact = Decimal(digits).copy_negate() if negative else Decimal(digits)
+    if suffix == "D" or ("e" in digits.lower() and suffix == ""):
+        return Constant("double", float(f"-{digits}" if negative else digits))
+    if suffix == "BD" or ("." in digits and suffix == ""):
+        return Constant("decimal", exact)
+    if suffix not in _INTEGERS or "." in digits or "e" in digits.lower():
         return None
-    value = Decimal(text)
-    scaled = shifted(value, limits[1])
-    exact = scaled == int(scaled) and abs(int(scaled)) < 10 ** limits[0]
-    return Constant("decimal", value) if exact else None
+    value, limit = int(exact), 1 << _INTEGERS[suffix]
+    if -limit <= value < limit:
+        return Constant("integer", value)
+    return Constant("decimal", exact) if suffix == "" else None
 
 
-def _date_constant(text: str) -> Constant | None:
-    """The constant of a SQL text cast to DATE, in days since 1970."""
+def _date(text: str) -> Constant | None:
+    """The constant of a DATE literal, in days since 1970."""
     if not re.fullmatch(r"\d{4}-\d{2}-\d{2}", text):
         return None
     try:

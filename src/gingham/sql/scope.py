@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import difflib
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from sqlglot import exp
-
+from gingham.core import names
 from gingham.core.errors import QueryError
 from gingham.logical.catalog import Catalog, Stream, Table
 from gingham.logical.query import Join
-from gingham.sql.sql_text import canonical_sql
+from gingham.sql.expression import Column
 
 
 @dataclass
@@ -25,135 +23,105 @@ class Scope:
     hidden: set[tuple[str, str]] = field(default_factory=set)  # (alias, key column) of USING
     columns: set[str] = field(default_factory=set)  # of the enriched stream, read so far
     types: dict[str, str] = field(default_factory=dict)  # of those columns
+    qualified: bool = True  # are there several relations, so that columns need their names?
 
-    def resolve(self, node: exp.Expr) -> exp.Expr:
-        """A copy of the syntax tree in which columns have their names in the enriched stream."""
-        return node.transform(lambda n: self._column(n) if isinstance(n, exp.Column) else n)
+    def resolve(self, parts: Sequence[str]) -> tuple[Column, Sequence[str]]:
+        """The column that a dotted name starts with, and the struct fields after it."""
+        head = parts[0].lower()
+        if len(parts) > 1 and head in (self.alias, *self.joins):
+            column = self._of(head, parts[1])
+            if column is not None:
+                return self._read(column), parts[2:]
+            if not self._candidates(parts[0]):
+                raise self.unknown(parts)
+        candidates = self._candidates(parts[0])
+        if not candidates:
+            raise self.unknown(parts)
+        if len(candidates) > 1:
+            raise QueryError(
+                f"{parts[0]} is ambiguous",
+                f"{' and '.join(c.name for c in candidates)} are both in reach",
+                f"the relation's name before it, for example {self.alias}.{parts[0]}",
+            )
+        return self._read(candidates[0]), parts[1:]
 
     def reaches(self, name: str) -> bool:
         """True if the stream or a table joined so far has a column of this name."""
         tables = (table.columns for _, table in self.joins.values())
         return any(matching_column(name, columns) for columns in (self.stream.columns, *tables))
 
-    def _column(self, node: exp.Column) -> exp.Expr:
-        """The syntax node of a column, by its name in the enriched stream, with struct fields."""
-        if isinstance(node.this, exp.Star):
-            raise QueryError(
-                "SELECT *", "an aggregate query names its columns", "the keys and the aggregates"
-            )
-        parts = [part.name for part in node.parts]
-        name, fields = self._split_name(parts)
-        self.columns.add(name)
-        resolved: exp.Expr = column_node(name)
-        for part in fields:
-            resolved = exp.Dot(this=resolved, expression=exp.to_identifier(part))
-        return resolved
-
-    def _split_name(self, parts: list[str]) -> tuple[str, list[str]]:
-        """The column that a dotted name starts with, and the struct fields that follow it."""
-        head = parts[0].lower()
-        if len(parts) > 1 and head == self.alias:
-            return self._of_stream(parts[1]) or self._unknown(parts), parts[2:]
-        if len(parts) > 1 and head in self.joins:
-            return self._of_table(head, parts[1]) or self._unknown(parts), parts[2:]
-        candidates = [self._of_stream(parts[0])]
-        candidates += [
-            self._of_table(alias, parts[0])
-            for alias in self.joins
-            if (alias, parts[0].lower()) not in self.hidden
-        ]
-        names = [name for name in candidates if name]
-        if not names:
-            self._unknown(parts)
-        if len(names) > 1:
-            raise QueryError(
-                f"{parts[0]} is ambiguous",
-                f"{' and '.join(names)} are both in reach",
-                f"the relation's name before it, for example {self.alias}.{parts[0]}",
-            )
-        return names[0], parts[1:]
-
-    def _of_stream(self, name: str) -> str | None:
-        """The stream's column of a name, whose type is remembered; None if there is none."""
-        column = matching_column(name, self.stream.columns)
-        if column:
-            self.types[column] = self.stream.columns[column]
-        return column
-
-    def _of_table(self, alias: str, name: str) -> str | None:
-        """A joined table's column in the enriched stream; None if the table has none."""
-        join, table = self.joins[alias]
-        column = matching_column(name, table.columns)
-        if not column:
-            return None
-        self.types[join.column(column)] = table.columns[column]
-        return join.column(column)
-
-    def _unknown(self, parts: list[str]) -> str:
-        """Raise for a column name that neither the stream nor a joined table has."""
+    def unknown(self, parts: Sequence[str]) -> QueryError:
+        """The error of a column name that neither the stream nor a joined table has."""
         tables = {f"{a}.{c}": c for a, (_, t) in self.joins.items() for c in t.columns}
         reachable = [*self.stream.columns, *tables.values(), *tables]
-        raise QueryError(
+        return QueryError(
             f"there is no column {'.'.join(parts)}",
             f"neither {self.stream.name} nor a joined table has it",
             did_you_mean(".".join(parts), reachable) or "one of " + ", ".join(self.stream.columns),
         )
 
+    def _candidates(self, name: str) -> list[Column]:
+        """The columns of this name in the stream and in all tables that do not hide theirs."""
+        aliases = (self.alias, *(a for a in self.joins if (a, name.lower()) not in self.hidden))
+        return [column for alias in aliases if (column := self._of(alias, name)) is not None]
 
-def open_scope(select: exp.Select, catalog: Catalog) -> tuple[Scope, list[exp.Expr]]:
-    """The scope of a query with its stream only, and the joins of its FROM clause."""
-    source = select.args.get("from_") or select.args.get("from")
-    if source is None or not isinstance(source.this, exp.Table):
-        raise QueryError(
-            "no stream in FROM",
-            "a query reads one registered stream",
-            "FROM " + (next(iter(catalog.streams), "stream")),
-        )
-    table = source.this
-    stream = catalog.streams.get(table.name.lower())
-    if stream is None:
-        if table.name.lower() in catalog.tables:
+    def _of(self, alias: str, name: str) -> Column | None:
+        """The column of this name in the relation with an alias; None if it has none."""
+        if alias == self.alias:
+            column = matching_column(name, self.stream.columns)
+            relation = alias if self.qualified else ""
+            return Column(column, relation, column) if column is not None else None
+        join, table = self.joins[alias]
+        column = matching_column(name, table.columns)
+        return Column(join.column(column), alias, column) if column is not None else None
+
+    def _read(self, column: Column) -> Column:
+        """Note that the query reads a column, and its type."""
+        if names.is_reserved(column.name):
             raise QueryError(
-                f"{table.name} is a table",
+                f"the column {column.name}",
+                "Gingham gives columns of this name to rows itself",
+                f'another name: rows.withColumnRenamed("{column.name}", ...)',
+            )
+        is_stream = column.relation in (self.alias, "")
+        of = self.stream.columns if is_stream else self.joins[column.relation][1].columns
+        self.columns.add(column.name)
+        self.types[column.name] = of[column.column]
+        return column
+
+
+def open_scope(relation: str, alias: str | None, catalog: Catalog) -> Scope:
+    """The scope of a query with its stream only; raises if there is no such stream."""
+    stream = catalog.streams.get(relation.lower())
+    if stream is None:
+        if relation.lower() in catalog.tables:
+            raise QueryError(
+                f"{relation} is a table",
                 "a query reads one stream and looks rows up in tables",
-                f"FROM {next(iter(catalog.streams), 'stream')} JOIN {table.name} USING (...)",
+                f"FROM {next(iter(catalog.streams), 'stream')} JOIN {relation} USING (...)",
             )
         raise QueryError(
-            f"there is no stream {table.name}",
+            f"there is no stream {relation}",
             "it is not registered: " + (", ".join(catalog.streams) or "no stream is"),
-            did_you_mean(table.name, catalog.streams)
-            or f'loom.stream("{table.name}", df, time=...)',
+            did_you_mean(relation, catalog.streams) or f'loom.stream("{relation}", df, time=...)',
         )
-    alias = (table.alias or table.name).lower()
-    return Scope(stream, alias), list(select.args.get("joins") or ())
+    return Scope(stream, (alias or relation).lower())
 
 
-def table_of(join: exp.Join, catalog: Catalog) -> Table:
+def table_called(relation: str, catalog: Catalog) -> Table:
     """The registered table that a join names."""
-    relation = join.this
-    if not isinstance(relation, exp.Table):
-        raise QueryError(
-            f"a join with {canonical_sql(relation)[:40]}",
-            "only registered tables are joined, once for all queries",
-            "a view of it: loom.table(name, df, key=...)",
-        )
-    table = catalog.tables.get(relation.name.lower())
+    table = catalog.tables.get(relation.lower())
     if table is None:
-        is_stream = relation.name.lower() in catalog.streams
+        is_stream = relation.lower() in catalog.streams
         raise QueryError(
-            f"{relation.name} is a stream" if is_stream else f"there is no table {relation.name}",
+            f"{relation} is a stream" if is_stream else f"there is no table {relation}",
             "a stream is joined with static tables only"
             if is_stream
             else "it is not registered: " + (", ".join(catalog.tables) or "no table is"),
-            did_you_mean(relation.name, catalog.tables)
-            or f'loom.table("{relation.name}", df, key=...) before the query is added',
+            did_you_mean(relation, catalog.tables)
+            or f'loom.table("{relation}", df, key=...) before the query is added',
         )
     return table
-
-
-def column_node(name: str) -> exp.Column:
-    """The syntax node of a column, quoted where its name needs it."""
-    return exp.column(exp.to_identifier(name, quoted=not re.fullmatch(r"[A-Za-z_]\w*", name)))
 
 
 def matching_column(name: str, columns: Mapping[str, str]) -> str | None:

@@ -9,8 +9,8 @@ from sqlglot import exp
 
 from gingham.core.errors import QueryError
 from gingham.estimates.planning.join_aggregate import Relation
-from gingham.sql.scope import column_node, did_you_mean, matching_column
-from gingham.sql.sql_text import canonical_sql
+from gingham.estimates.planning.tree_text import canonical_sql, column_node
+from gingham.sql.scope import did_you_mean, matching_column
 
 
 @dataclass

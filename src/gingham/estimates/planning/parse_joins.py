@@ -16,17 +16,22 @@ from gingham.core.errors import QueryError
 from gingham.estimates.algebra.join_query import JoinQuery, join_trees
 from gingham.estimates.planning.join_aggregate import Equality, JoinAggregate, Relation, Selection
 from gingham.estimates.planning.join_scope import JoinScope
-from gingham.logical.window import Window
-from gingham.sql.parse import grouping_expressions, refuse_what_cannot_be_shared
-from gingham.sql.predicates import to_predicate
-from gingham.sql.scope import matching_column
-from gingham.sql.sql_text import canonical_sql, cut_range_clause, parse_select
-from gingham.sql.window_clause import (
+from gingham.estimates.planning.tree_predicates import to_predicate
+from gingham.estimates.planning.tree_text import (
+    canonical_sql,
+    cut_range_clause,
+    grouping_expressions,
+    parse_select,
+    refuse_what_cannot_be_shared,
+)
+from gingham.estimates.planning.tree_windows import (
     is_window_call,
     parse_window,
     two_windows_error,
     window_bound_node,
 )
+from gingham.logical.window import Window
+from gingham.sql.scope import matching_column
 
 _SHAPE = "SELECT count(*) or sum(r.x) FROM r, s WHERE r.a = s.b AND r.c > 5"
 

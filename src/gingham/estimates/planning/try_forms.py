@@ -15,8 +15,8 @@ from functools import cache
 
 from sqlglot import exp
 
+from gingham.estimates.planning.tree_text import canonical_sql, parse_expression
 from gingham.logical.try_form import NoTryForm, TryForm
-from gingham.sql.sql_text import canonical_sql, parse_expression
 
 _TRY: dict[type[exp.Expr], str] = {
     exp.Add: "try_add",

@@ -1,4 +1,4 @@
-"""SQL text to syntax trees, with positions for errors; and back to one canonical text."""
+"""SQL text of joins to syntax trees, with positions for errors; and back to a canonical text."""
 
 from __future__ import annotations
 
@@ -121,3 +121,89 @@ def _position(text: str, line: int | None, column: int | None, highlight: str | 
     starts = [0, *(m.end() for m in re.finditer("\n", text))]
     end = starts[min(line, len(starts)) - 1] + column
     return max(0, end - len(highlight or ""))
+
+
+def column_node(name: str) -> exp.Column:
+    """The syntax node of a column, quoted where its name needs it."""
+    return exp.column(exp.to_identifier(name, quoted=not re.fullmatch(r"[A-Za-z_]\w*", name)))
+
+
+_NOT_SHARED: dict[str, tuple[str, str]] = {
+    # parts of a SELECT: why they are refused, what to write instead
+    "with_": ("a CTE would be a query of its own", "the query written in one SELECT"),
+    "distinct": ("every group gives one row per window already", "SELECT without DISTINCT"),
+    "order": ("answers are sets of rows", "an ORDER BY on the answer: answers[name].orderBy(...)"),
+    "limit": ("answers are sets of rows", "a limit on the answer: answers[name].limit(...)"),
+    "offset": ("answers are sets of rows", "a filter on the answer"),
+    "sort": ("answers are sets of rows", "an ORDER BY on the answer"),
+    "qualify": ("window functions cannot be shared", "HAVING on an aggregate"),
+    "laterals": ("a row would become many", "the explode in the stream's own DataFrame"),
+    "windows": ("window functions cannot be shared", "an aggregate over window(...)"),
+    "pivots": ("a pivot is many aggregates", "one aggregate with FILTER (WHERE ...) per column"),
+}
+_NON_DETERMINISTIC = frozenset({
+    "rand", "random", "randn", "uuid", "shuffle", "monotonically_increasing_id", "uniform",
+    "spark_partition_id", "input_file_name", "randstr",
+})  # fmt: skip
+
+
+def refuse_what_cannot_be_shared(select: exp.Select) -> None:
+    """Raise for SQL clauses and functions that a shared plan cannot compute."""
+    for part, (why, instead) in _NOT_SHARED.items():
+        if select.args.get(part):
+            raise QueryError(f"{part.rstrip('_').upper()} in a query", why, instead)
+    for node in select.walk():
+        if isinstance(node, exp.Subquery | exp.Exists) or (
+            isinstance(node, exp.Select) and node is not select
+        ):
+            raise QueryError(
+                f"a subquery: {canonical_sql(node)[:60]}",
+                "it would be a query of its own, run for every batch",
+                "a registered table and a join: loom.table(name, df, key=...)",
+            )
+        if isinstance(node, exp.Window):
+            raise QueryError(
+                f"a window function: {canonical_sql(node)[:60]}",
+                "it needs the rows of a partition in order, which shards do not keep",
+                "an aggregate over window(ts, ...)",
+            )
+        if isinstance(node, exp.Distinct) and node.parent is not select:
+            raise QueryError(
+                f"an exact DISTINCT: {canonical_sql(node.parent or node)[:60]}",
+                "distinct values of two slices cannot be merged from counts",
+                "approx_count_distinct(x)",
+            )
+        if isinstance(node, exp.Func):
+            function = canonical_sql(node).partition("(")[0].lower()
+            if function in _NON_DETERMINISTIC:
+                raise QueryError(
+                    f"{function}() in a query",
+                    "it gives another value each time, so no two queries could share it",
+                    "a column of the stream's own DataFrame that holds the value",
+                )
+
+
+def grouping_expressions(select: exp.Select) -> list[exp.Expr]:
+    """The expressions of GROUP BY; `GROUP BY 2` and `GROUP BY alias` give the SELECT item."""
+    group = select.args.get("group")
+    if group is not None and any(
+        group.args.get(k) for k in ("cube", "rollup", "grouping_sets", "all")
+    ):
+        raise QueryError(
+            "grouping sets, ROLLUP, CUBE or GROUP BY ALL",
+            "a query has one set of keys",
+            "one query per set of keys; they are shared anyway",
+        )
+    return [_select_item(node, select.expressions) for node in (group.expressions if group else ())]
+
+
+def _select_item(node: exp.Expr, items: list[exp.Expr]) -> exp.Expr:
+    """The SELECT item that a number or alias in GROUP BY refers to; else the node itself."""
+    if isinstance(node, exp.Literal) and not node.is_string and 1 <= int(node.name) <= len(items):
+        return items[int(node.name) - 1].unalias()
+    if isinstance(node, exp.Column) and not node.table:
+        aliases = {item.alias.lower(): item.this for item in items if item.alias}
+        target = aliases.get(node.name.lower())
+        if target is not None and not isinstance(target, exp.AggFunc):
+            return target
+    return node

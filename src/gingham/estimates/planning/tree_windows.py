@@ -7,9 +7,8 @@ from sqlglot import exp
 from gingham.core import names
 from gingham.core.errors import QueryError
 from gingham.core.time import parse_duration
+from gingham.estimates.planning.tree_text import WINDOW_CALL, canonical_sql, column_node
 from gingham.logical.window import Window
-from gingham.sql.scope import column_node
-from gingham.sql.sql_text import WINDOW_CALL, canonical_sql
 
 
 def parse_window(call: exp.Expr, time: str) -> Window:

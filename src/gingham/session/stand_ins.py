@@ -1,0 +1,91 @@
+"""Stand-ins: views without rows, over which Spark analyses queries as they were written.
+
+A query is understood if Spark finds that two statements mean the same: the user's own text, and
+what Gingham has made of it. Both are over stand-ins, which have the columns of the relations, and
+a column `window` in place of window(...).
+"""
+
+from __future__ import annotations
+
+from itertools import count
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructField, StructType
+
+from gingham.core.errors import QueryError
+from gingham.core.names import quoted
+from gingham.spark.spark_errors import SPARK_ERRORS, refused_by_spark
+from gingham.spark.spark_session import without_log_of_errors
+from gingham.sql import Parsed
+
+_numbers = count()
+_MARKERS = ("window", "__window")
+
+
+class StandIns:
+    """The stand-ins of a session's relations, by their names in lower case."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._spark = spark
+        self.views: dict[str, str] = {}
+        self._windows: set[tuple[str, str, str]] = set()  # pairs that mean the same, with a view
+
+    def add(self, name: str, rows: DataFrame, time: str | None = None) -> None:
+        """Make the stand-in of a relation; that of a stream has a column for its windows."""
+        schema = rows.schema
+        if time is not None:
+            taken = {column.lower() for column in rows.columns}
+            bound = schema[time].dataType
+            struct = StructType([StructField("start", bound), StructField("end", bound)])
+            marker = next(m for m in _MARKERS if m not in taken)
+            schema = StructType([*schema.fields, StructField(marker, struct)])
+        view = f"__gingham_stand_in_{next(_numbers)}"
+        self._spark.createDataFrame([], schema).createOrReplaceTempView(view)
+        self.views[name.lower()] = view
+
+    def compare(self, parsed: Parsed) -> list[str]:
+        """Raise unless Spark reads a query as Gingham does; gives the names of its columns."""
+        with without_log_of_errors():
+            return self._compare(parsed)
+
+    def _compare(self, parsed: Parsed) -> list[str]:
+        """Compare the two statements of a query, and its windows."""
+        try:
+            written = self._spark.sql(parsed.written)
+        except SPARK_ERRORS as error:
+            # Its parser may also run out of its stack, or stumble over a number.
+            raise refused_by_spark(error) from None
+        try:
+            same = written.sameSemantics(self._spark.sql(parsed.check))
+        except SPARK_ERRORS:
+            same = False
+        if not same:
+            raise QueryError(
+                "the query could not be read without changing its meaning",
+                "Spark reads its text in another way than Gingham: this is a limit of Gingham's, "
+                "not a mistake in the query",
+                "a simpler spelling: fewer names that are also words of SQL, more parentheses",
+            )
+        view = self.views[parsed.query.stream.lower()]
+        for as_written, understood in parsed.windows:
+            self._compare_windows(as_written, understood, view)
+        return written.columns
+
+    def _compare_windows(self, written: str, understood: str, view: str) -> None:
+        """Raise unless Spark takes two calls of window(...) for the same windows."""
+        if (written, understood, view) in self._windows:
+            return
+        try:
+            one, other = (
+                self._spark.sql(f"SELECT {call} AS w FROM {quoted(view)}")  # noqa: S608
+                for call in (written, understood)
+            )
+        except SPARK_ERRORS as error:
+            raise refused_by_spark(error) from None
+        if not one.sameSemantics(other):
+            raise QueryError(
+                f"{written} is another window in Spark",
+                "its lengths mean something else there",
+                "lengths as numbers with units: '90 seconds'",
+            )
+        self._windows.add((written, understood, view))

@@ -1,0 +1,151 @@
+"""Expressions: the user's own tokens, with references where columns and aggregates stand.
+
+An expression is written in two ways from the same tokens. What runs names columns of the enriched
+stream (`listing.r1000`) and the results of aggregates (`__aggregate_0`). What is compared with the
+original text by Spark names columns of the relations, and has the aggregates themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gingham.core import names
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of the enriched stream; its relation and its name there, if there are several."""
+
+    name: str
+    relation: str
+    column: str
+
+    @property
+    def run(self) -> str:
+        """The column as SQL that runs over the enriched stream."""
+        return column_sql(self.name)
+
+    @property
+    def check(self) -> str:
+        """The column as SQL over the relations, for the comparison with the original."""
+        if not self.relation:
+            return self.run
+        return f"{names.quoted(self.relation)}.{names.quoted(self.column)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Replaced:
+    """A part of an expression that runs as something else than it is compared as."""
+
+    run: str
+    check: str
+
+
+Reference = Column | Replaced
+Part = str | Reference
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """The tokens of an expression in order, with references in place of names."""
+
+    parts: tuple[Part, ...]
+
+    @property
+    def run(self) -> str:
+        """The SQL that Spark evaluates.
+
+        >>> price, vol = (Column(c, "trades", c) for c in ("price", "vol"))
+        >>> total = Expression(("sum", "(", price, "*", "-", vol, ")"))
+        >>> total.run, total.check
+        ('sum(price * -vol)', 'sum(`trades`.`price` * -`trades`.`vol`)')
+        """
+        return spaced([part if isinstance(part, str) else part.run for part in self.parts])
+
+    @property
+    def check(self) -> str:
+        """The SQL that is compared with the original text."""
+        return spaced([part if isinstance(part, str) else part.check for part in self.parts])
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns that the expression reads, in order of appearance."""
+        return tuple(part for part in self.parts if isinstance(part, Column))
+
+
+def joined(operator: str, terms: Sequence[Expression]) -> Expression:
+    """The terms with an operator between them."""
+    parts: list[Part] = []
+    for term in terms:
+        parts += [operator, *term.parts] if parts else term.parts
+    return Expression(tuple(parts))
+
+
+def parenthesized(term: Expression) -> Expression:
+    """The expression in parentheses."""
+    return Expression(("(", *term.parts, ")"))
+
+
+# Words after which a parenthesis is no call, and a sign belongs to what follows.
+KEYWORDS = frozenset({
+    "AND", "OR", "NOT", "IN", "LIKE", "ILIKE", "RLIKE", "REGEXP", "BETWEEN", "IS", "NULL", "TRUE",
+    "FALSE", "CASE", "WHEN", "THEN", "ELSE", "END", "DIV", "DISTINCT", "FROM", "ESCAPE", "AS",
+    "INTERVAL", "SELECT", "WHERE", "GROUP", "HAVING", "ORDER", "BY", "ON", "USING", "JOIN",
+})  # fmt: skip
+# Words that are no names of columns unless they are quoted.
+_QUOTED = KEYWORDS | frozenset({
+    "EXISTS", "CAST", "EXTRACT", "WINDOW", "CROSS", "INNER", "LEFT", "RIGHT", "FULL", "OUTER",
+    "NATURAL", "ANTI", "SEMI", "LATERAL", "UNION", "EXCEPT", "INTERSECT", "MINUS", "LIMIT",
+    "OFFSET", "CURRENT_DATE", "CURRENT_TIME", "CURRENT_TIMESTAMP", "CURRENT_USER", "USER",
+    "SESSION_USER", "LOCALTIME", "LOCALTIMESTAMP", "DATE", "TIMESTAMP", "VALUES", "ANY", "SOME",
+    "ALL", "FILTER", "OVER", "WITHIN", "TABLE", "COLLATE", "TRIM", "OVERLAY", "POSITION",
+    "SUBSTRING",
+})  # fmt: skip
+_TIGHT_BEFORE = frozenset({")", "]", ",", ".", "[", "::", ":"})
+_TIGHT_AFTER = frozenset({"(", "[", ".", "::", ":", "~", "!"})
+
+
+def column_sql(name: str) -> str:
+    """The name of a column as SQL, quoted where it must be.
+
+    >>> column_sql("vol"), column_sql("listing.r1000"), column_sql("case"), column_sql("größe")
+    ('vol', '`listing.r1000`', '`case`', '`größe`')
+    """
+    plain = name.isascii() and name.isidentifier() and name.upper() not in _QUOTED
+    plain = plain and not name.upper().startswith("CURRENT_")  # these are calls of functions
+    return name if plain else names.quoted(name)
+
+
+def spaced(texts: Sequence[str]) -> str:
+    """The tokens of an expression as one text, with the same space between them always.
+
+    >>> spaced(["a", "IN", "(", "-", "1", ",", "f", "(", "b", ")", "-", "2", ")"])
+    'a IN (-1, f(b) - 2)'
+    """
+    result: list[str] = []
+    signed = False  # does the token before stand for the sign of what follows?
+    for i, text in enumerate(texts):
+        before = texts[i - 1] if i else "("
+        tight = (
+            i == 0
+            or signed
+            or text in _TIGHT_BEFORE
+            or before in _TIGHT_AFTER
+            or (text == "(" and _is_callable(before))
+        )
+        result.append(text if tight else f" {text}")
+        signed = text in ("-", "+") and (i == 0 or _is_operator(before))
+    return "".join(result)
+
+
+def _is_callable(before: str) -> bool:
+    """Whether a parenthesis after this token opens the arguments of a function."""
+    return (before[-1:].isalnum() or before[-1:] in ("_", "`")) and before.upper() not in KEYWORDS
+
+
+def _is_operator(before: str) -> bool:
+    """Whether a sign after this token is one of a number, and no operator between two."""
+    if before.upper() in KEYWORDS:
+        return before.upper() not in ("NULL", "TRUE", "FALSE", "END")
+    return not (before[-1:].isalnum() or before[-1:] in ("_", "`", ")", "]", "'", '"'))
