@@ -3,7 +3,8 @@
     python -m tests.crash.child FOLDER [before|after KIND NTH]   kill before or after the nth write
     python -m tests.crash.child FOLDER [soon KIND NTH SECONDS]   kill so long after that write
 
-KIND is a folder of the checkpoint (log, done, epochs, snapshot, queries, pending) or "sink".
+KIND is a folder of the checkpoint (log, done, epochs, snapshot, lease, pending) or "sink".
+GINGHAM_ON_DRIVER tells how many shards may be on the driver: with 0 all are at the executors.
 """
 
 import os
@@ -19,6 +20,7 @@ from pyspark.sql import SparkSession
 
 import gingham
 from gingham.checkpoint.files import Files
+from gingham.spark.shared_run import MOST_SHARDS_ON_DRIVER
 from tests.replay import replayed
 
 QUERIES = {
@@ -29,7 +31,10 @@ QUERIES = {
         GROUP BY window(ts, '15 seconds', '5 seconds') HAVING count(*) > 3""",
 }
 # Joins after a while; its first window starts after what was seen until then.
-LATER = ("later", "SELECT count(*) AS n FROM trades WHERE price > 7 GROUP BY window(ts, '5 s')")
+LATER = (
+    "later",
+    "SELECT count(*) AS n FROM trades WHERE price > 7 GROUP BY window(ts, '5 seconds')",
+)
 JOINS_AT = 6
 
 
@@ -38,12 +43,12 @@ def kill_at(when: str, kind: str, nth: int, seconds: float = 0) -> None:
     opened, seen = Files.opened, [0]
 
     @contextmanager
-    def counted(self: Files, name: str) -> Generator[pa.NativeFile]:
+    def counted(self: Files, name: str, *, once: bool = False) -> Generator[pa.NativeFile]:
         of_kind = Path(self.root).name == kind or (kind == "sink" and "/answers/" in self.root)
         seen[0] += of_kind
         if of_kind and seen[0] == nth and when == "before":
             die()
-        with opened(self, name) as stream:
+        with opened(self, name, once=once) as stream:
             yield stream
         if of_kind and seen[0] == nth and when == "after":
             die()
@@ -78,6 +83,7 @@ def main(folder: Path, *how: str) -> None:
         checkpoint=str(folder / "checkpoint"),
         sink=str(folder / "answers"),
         trigger={"processingTime": "0 seconds"},
+        most_on_driver=int(os.environ.get("GINGHAM_ON_DRIVER", MOST_SHARDS_ON_DRIVER)),
         settings=gingham.StreamSettings(snapshot_every=3),  # snapshots often
     )
     if not running.progress()["trades"].batches and LATER[0] not in weaver.queries:

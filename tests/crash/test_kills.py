@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
 import gingham
-from tests.crash.child import LATER, QUERIES
+from tests.crash.child import JOINS_AT, LATER, QUERIES
 from tests.replay import random_trades, write_batches
 
 ROOT = Path(__file__).parents[2]
@@ -30,6 +30,7 @@ POINTS = [
 ]
 STREAMS = 2
 PER_LIFE = 4  # batches that are new in each life
+LAST = JOINS_AT + 6  # and in the last one: enough for the query that joins to be answered
 PATIENCE = 300  # seconds for one life, which takes ten on an idle machine
 
 
@@ -45,7 +46,7 @@ def test_kills(spark: SparkSession, tmp_path: Path):
     with ThreadPoolExecutor(STREAMS) as pool:
         streams = list(pool.map(stream, range(STREAMS)))
     for folder, batches in streams:
-        _check(spark, folder, batches)
+        check(spark, folder, batches)
 
 
 def _killed(
@@ -53,20 +54,22 @@ def _killed(
 ) -> list[pa.Table]:
     """Let a stream live until it was killed so often, and then to its end; what it has seen."""
     rng = random.Random(seed)
-    batches = random_trades(np.random.default_rng(seed), PER_LIFE * 2 * kills, 80)
+    batches = random_trades(np.random.default_rng(seed), PER_LIFE * 2 * kills + LAST, 80)
     left, lives = kills, 0
     while left:
         assert lives < 2 * kills, "too few lives ended by a kill"
         new = slice(lives * PER_LIFE, (lives + 1) * PER_LIFE)
         write_batches(folder / "trades", batches[new], first=new.start)
-        left -= _live(folder, _way_to_die(rng, points, lives))
+        left -= live(folder, _way_to_die(rng, points, lives))
         lives += 1
     # The last life does what the others have left behind.
-    assert not _live(folder, (), PATIENCE + 10 * kills)
-    return batches[: lives * PER_LIFE]
+    seen = lives * PER_LIFE + LAST
+    write_batches(folder / "trades", batches[seen - LAST : seen], first=seen - LAST)
+    assert not live(folder, (), PATIENCE + 10 * kills)
+    return batches[:seen]
 
 
-def _check(spark: SparkSession, folder: Path, batches: list[pa.Table]) -> None:
+def check(spark: SparkSession, folder: Path, batches: list[pa.Table]) -> None:
     found = {name: _answers(folder / "answers" / name) for name in (*QUERIES, LATER[0])}
     watermark = max(pa.concat_tables(batches)["ts"].cast(pa.int64()).to_pylist()) - 4_000_000
     loom = gingham.Loom(spark).stream(
@@ -93,7 +96,7 @@ def _way_to_die(
     return "soon", "log", str(rng.randint(1, 2)), f"{rng.uniform(0, 0.8):.3f}"
 
 
-def _live(folder: Path, how: tuple[str, ...], patience: float = PATIENCE) -> bool:
+def live(folder: Path, how: tuple[str, ...], patience: float = PATIENCE) -> bool:
     """Run the child; True if it was killed."""
     done = subprocess.run(
         [sys.executable, "-m", "tests.crash.child", str(folder), *how],

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from urllib.parse import quote, unquote
+import threading
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
 
 from gingham.checkpoint.files import Files
+from gingham.checkpoint.lease import Lease
 from gingham.checkpoint.seal import read_json, write_json
+
+QUERIES = "queries.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,39 +23,42 @@ class Registered:
 
 
 class Registry:
-    """Keeps the SQL text of every query in a file of its own in the checkpoint."""
+    """Keeps the SQL text of every query in one file of the checkpoint, so that none gets lost."""
 
-    def __init__(self, files: Files) -> None:
+    def __init__(self, files: Files, lease: Lease) -> None:
         self._files = files
+        self._lease = lease
+        self._queries = {query.name: query for query in read_registry(files)}
+        self._lock = threading.Lock()  # listeners add queries, too
 
-    def put(self, query: Registered) -> None:
-        """Write a query to the checkpoint, in place of an older one of that name."""
-        write_json(
-            self._files,
-            _query_file(query.name),
-            {"name": query.name, "sql": query.sql, "backfill": query.backfill},
-        )
+    def put(self, *queries: Registered) -> None:
+        """Write queries to the checkpoint, in place of older ones of their names."""
+        if queries:
+            with self._lock:
+                self._write({**self._queries, **{query.name: query for query in queries}}.values())
 
     def remove(self, name: str) -> None:
         """Delete a query from the checkpoint, if it is there."""
-        self._files.delete(_query_file(name))
+        with self._lock:
+            self._write([query for query in self._queries.values() if query.name != name])
 
     def all(self) -> list[Registered]:
-        """Read all queries that the checkpoint keeps."""
-        return [Registered(**read_json(self._files, name)) for name in self._files.names()]
+        """All queries that the checkpoint keeps."""
+        return list(self._queries.values())
+
+    def _write(self, queries: Iterable[Registered]) -> None:
+        """Make these the queries of the checkpoint, if this process may still write to it."""
+        self._lease.check()
+        known = {query.name: query for query in queries}
+        write_registry(self._files, known.values())
+        self._queries = known
 
 
-def file_name(name: str) -> str:
-    """The file name that stands for a query in the checkpoint, whatever characters its name has."""
-    # Files whose names start with "_" or "." are not seen.
-    return "q-" + quote(name, safe="")
+def read_registry(files: Files) -> list[Registered]:
+    """Read the file of all queries of a checkpoint."""
+    return [Registered(**found) for found in read_json(files, QUERIES)]
 
 
-def name_of(file: str) -> str:
-    """The name of a query, from its file name in the checkpoint: the inverse of `file_name`."""
-    return unquote(file.removeprefix("q-"))
-
-
-def _query_file(name: str) -> str:
-    """The name of the JSON file in which the checkpoint keeps a query."""
-    return f"{file_name(name)}.json"
+def write_registry(files: Files, queries: Iterable[Registered] = ()) -> None:
+    """Write the file of all queries of a checkpoint."""
+    write_json(files, QUERIES, [asdict(query) for query in queries])
