@@ -9,10 +9,9 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from gingham import Answer, Sink
+from gingham import Answer
 from gingham.checkpoint.files import Files
 from gingham.sinks.answer import LocalAnswer, StoredAnswer, load_answer
-from gingham.sinks.delivery import Delivery
 from gingham.sinks.memory import MemorySink
 
 START = datetime(2024, 1, 1, tzinfo=UTC)
@@ -59,33 +58,6 @@ def test_an_answer_that_was_saved_comes_back_and_is_gone_when_it_is_discarded(
     assert counts(again.table()) == [1, 2]
     again.discard()
     assert not (tmp_path / "a").exists()
-
-
-class Picky:
-    """A sink of a user's: it refuses the first delivery."""
-
-    def __init__(self) -> None:
-        self.taken: list[tuple[str, int, int]] = []
-        self.refuses = True
-
-    def deliver(self, name: str, answer: Answer, number: int) -> None:
-        if self.refuses:
-            raise OSError("full")
-        self.taken.append((name, answer.num_rows, number))
-
-
-def test_answers_that_a_sink_refused_are_delivered_in_order_after_a_restart(tmp_path: Path):
-    files, sink = Files(str(tmp_path)), Picky()
-    assert isinstance(sink, Sink)
-    delivery = Delivery(sink, files, patience=0)
-    for number in (3, 12):
-        assert set(delivery.deliver({"q": LocalAnswer(ROWS)}, number)) == {"q"}
-    sink.refuses = False
-    again = Delivery(sink, files, patience=0)
-    assert again.waiting == {"q": 2}
-    assert not again.deliver({"q": LocalAnswer(ROWS.slice(1))}, 13)
-    assert [(name, number) for name, _, number in sink.taken] == [("q", 3), ("q", 12), ("q", 13)]
-    assert not again.waiting
 
 
 def test_a_delivery_that_is_repeated_counts_once():

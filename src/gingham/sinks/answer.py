@@ -14,9 +14,11 @@ from pyspark.sql import functions as F
 from gingham.checkpoint.files import Files
 from gingham.checkpoint.seal import read_table, write_table
 from gingham.core import names
+from gingham.core.errors import CheckpointError
 from gingham.spark.spark_session import with_settings
 
 _FOLDER = "folder"  # where the rows of a stored answer are
+_FILES = "files"  # the checksums of its files
 
 
 class Answer(Protocol):
@@ -71,7 +73,10 @@ class LocalAnswer:
     @property
     def last_window(self) -> datetime | None:
         """When the last window of the answer ends; None if it has no rows."""
-        return max(self.rows[names.WINDOW_END].to_pylist(), default=None)
+        try:
+            return max(self.rows[names.WINDOW_END].to_pylist(), default=None)
+        except (OverflowError, ValueError):
+            return None  # beyond what datetime holds
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The rows of the answer on the driver, a record batch at a time."""
@@ -127,8 +132,9 @@ class StoredAnswer:
 
     def save(self, files: Files, name: str) -> None:
         """Write a file that names the folder of the answer, to deliver it to the sink later."""
-        # The rows are in the checkpoint already: the file only names their folder.
-        write_table(files, name, pa.table({}), {_FOLDER: self.folder})
+        # The rows are in the checkpoint already: the file only names theirs.
+        about = {_FOLDER: self.folder, _FILES: _checksums(self.files.within(self.folder))}
+        write_table(files, name, pa.table({}), about)
 
     def discard(self) -> None:
         """Delete the answer's folder of Parquet files, once its sink has taken it."""
@@ -138,4 +144,17 @@ class StoredAnswer:
 def load_answer(files: Files, name: str, folders: Files) -> Answer:
     """Read an answer that was saved for its sink; `folders` has those that executors wrote."""
     table, about = read_table(files, name)
-    return StoredAnswer(folders, about[_FOLDER]) if _FOLDER in about else LocalAnswer(table)
+    if _FOLDER not in about:
+        return LocalAnswer(table)
+    if _checksums(folders.within(about[_FOLDER])) != about[_FILES]:
+        raise CheckpointError(
+            f"{folders.root}/{about[_FOLDER]} cannot be read",
+            "some of its files are missing, or are not what they were: an answer waits there",
+            "the checkpoint from a copy, or a new folder to start afresh",
+        )
+    return StoredAnswer(folders, about[_FOLDER])
+
+
+def _checksums(folder: Files) -> dict[str, int]:
+    """The checksum of each file of a stored answer."""
+    return {name: folder.checksum(name) for name in folder.names()}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from gingham.sinks.answer import Answer
 
@@ -19,10 +20,11 @@ class ConsoleSink:
 
     def deliver(self, name: str, answer: Answer, number: int) -> None:
         """Print the first rows of an answer, under the name of its query."""
-        table = Table(title=f"{name}, batch {number}: {answer.num_rows:,} rows")
+        # Text, not markup: a name or a value may have brackets.
+        table = Table(title=Text(f"{name}, batch {number}: {answer.num_rows:,} rows"))
         shown = pa.Table.from_batches([next(answer.batches())])
         for column in shown.column_names:
-            table.add_column(column)
+            table.add_column(Text(column))
         for row in shown.slice(0, SHOWN).to_pylist():
-            table.add_row(*(str(value) for value in row.values()))
+            table.add_row(*(Text(str(value)) for value in row.values()))
         self._console.print(table)
