@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from pyspark.sql import DataFrame, SparkSession
 
 from gingham.checkpoint.folder import Checkpoint
+from gingham.checkpoint.log import Log
 from gingham.checkpoint.registry import Registered, Registry
 from gingham.core.errors import CatalogError, GinghamError, QueryError, refuse_renamed
+from gingham.core.file_names import check_name
 from gingham.core.names import unused_name
-from gingham.core.time import parse_duration
 from gingham.estimates.algebra.allocation import Metric
 from gingham.estimates.estimator import Estimator
 from gingham.inspect.text import explain
@@ -26,26 +28,45 @@ from gingham.session.choose_records import SendRecords
 from gingham.session.sources import Sources
 from gingham.sinks.named import sink_for
 from gingham.sinks.sink import Sink, SinkFunction
+from gingham.spark.answer_settings import answer_settings
 from gingham.spark.answers import Answers
 from gingham.spark.shared_run import MOST_SHARDS_ON_DRIVER
 from gingham.spark.spark_session import active_or_new_session
-from gingham.stream.clock import timing_of
+from gingham.stream.clock import idle_of, timing_of
 from gingham.stream.exact import ExactWork
 from gingham.stream.planner import Job
-from gingham.stream.running import Running, RunningStream
+from gingham.stream.running import Running, RunningStream, stop_streams
 from gingham.stream.settings import StreamSettings
-from gingham.stream.start import Start, start_exact
+from gingham.stream.start import Start, refuse_running, start_exact
 
 
 class Loom:
-    """Weaves many windowed aggregate queries over a stream into one Spark pipeline."""
+    """Weaves many windowed aggregate queries over a stream into one Spark pipeline.
 
-    def __init__(self, spark: SparkSession | None = None, *, cost: Cost | None = None) -> None:
+    Queries may be added and removed by several threads at once.
+    """
+
+    def __init__(
+        self,
+        spark: SparkSession | None = None,
+        *,
+        cost: Cost | None = None,
+        allow: Iterable[str] = (),
+    ) -> None:
+        """Open a loom over a Spark session, which is made if there is none.
+
+        Queries may call functions of Spark that read nothing but their arguments, functions that
+        were registered in the session, and those that `allow` names.
+        """
         self.spark = spark or active_or_new_session()
         self._cost = cost or Cost()
-        self._sources = Sources(self.spark)
+        self._sources = Sources(self.spark, allow)
         self._batch = BatchSession(self.spark, self._sources, self._cost)
+        self._lock = threading.RLock()  # of the queries; not held while Spark analyses one
         self._queries: dict[str, BoundQuery] = {}
+        self._adding: set[str] = set()  # names of queries that Spark analyses at this moment
+        self._unbound: dict[str, GinghamError] = {}  # queries of the checkpoint that Spark refuses
+        self._starting = threading.Lock()
         self._running: Running | None = None
         self._works: dict[str, ExactWork] = {}  # of the streams that are running
         self._registry: Registry | None = None  # of the checkpoint of what is running
@@ -56,10 +77,20 @@ class Loom:
         return tuple(self._queries)
 
     def stream(
-        self, name: str, rows: DataFrame, *, time: str, watermark: str | None = None
+        self,
+        name: str,
+        rows: DataFrame,
+        *,
+        time: str,
+        watermark: str | None = None,
+        ahead: str | None = "1 day",
     ) -> Loom:
-        """Register the DataFrame that queries read FROM, and the column that holds its time."""
-        self._sources.add_stream(name, rows, time, watermark)
+        """Register the DataFrame that queries read FROM, and the column that holds its time.
+
+        While a stream runs, a row that is more than `ahead` later than the clock on the wall, and
+        than every row before it, is counted and in no window; with ahead=None every row counts.
+        """
+        self._sources.add_stream(name, rows, time, watermark, ahead)
         return self
 
     def table(self, name: str, rows: DataFrame, *, key: str | Sequence[str]) -> Loom:
@@ -74,22 +105,24 @@ class Loom:
         one of which it sees all rows. With `backfill` earlier windows are answered too, as far
         back as the log has shards that tell their rows apart.
         """
-        name = name or unused_name(self._queries)
-        if name in self._queries:
-            raise QueryError.named_twice(name, "loom.remove")
+        name = self._reserve(name)
         try:
             bound = replace(self._sources.bind(sql, name), backfill=backfill)
+            self._register(bound)
         except GinghamError as error:
             raise error.about(f"query {name!r}") from None
-        self._register(bound)
+        finally:
+            self._adding.discard(name)
         return name
 
     def replace(self, queries: Mapping[str, str]) -> None:
         """Make these the queries, by name: all of them, or none if one is refused."""
         changed: dict[str, BoundQuery] = {}
         errors: list[GinghamError] = []
+        before = dict(self._queries)
         for name, sql in queries.items():
-            here = self._queries.get(name)
+            check_name(name, "query", QueryError)
+            here = before.get(name)
             if here is None or here.query.text != sql.strip():
                 try:
                     changed[name] = self._sources.bind(sql, name)
@@ -97,18 +130,21 @@ class Loom:
                     errors.append(error.about(f"query {name!r}"))
         if errors:
             raise ExceptionGroup("queries that are refused", errors)
-        for name in [n for n in self._queries if n not in queries]:
-            self.remove(name)
-        for bound in changed.values():
-            self._register(bound)
+        with self._lock:
+            for name in [n for n in (*self._queries, *self._unbound) if n not in queries]:
+                self.remove(name)
+            for bound in changed.values():
+                self._register(bound)
 
     def remove(self, name: str) -> None:
         """Take a query out; the answers of the others do not change."""
-        if name not in self._queries:
-            raise QueryError.unknown(name, self._queries)
-        del self._queries[name]
-        if self._registry is not None:
-            self._registry.remove(name)
+        with self._lock:
+            if name not in self._queries and name not in self._unbound:
+                raise QueryError.unknown(name, (*self._queries, *self._unbound))
+            if self._registry is not None:
+                self._registry.remove(name)
+            self._queries.pop(name, None)
+            self._unbound.pop(name, None)
 
     def plan(self, stream: str | None = None, *, trees: Mapping[str, int] | None = None) -> Plan:
         """How the queries of a stream will be answered, or would be with these trees.
@@ -159,6 +195,7 @@ class Loom:
         most_on_driver: int = MOST_SHARDS_ON_DRIVER,
         fold_cells: bool = False,
         settings: StreamSettings | None = None,
+        adopt_sink: bool = False,
         **renamed: object,
     ) -> Running:
         """Answer every query over streaming DataFrames, each stream read once.
@@ -172,37 +209,74 @@ class Loom:
         A stream without rows for as long as `idle` follows the clock on the wall. Groups that need
         more than `most_on_driver` shards are kept and answered by the executors. With `fold_cells`
         cells that no query tells apart are one shard; then nothing can be backfilled.
+
+        What answers depend on stays as it was when the checkpoint was made: watermark,
+        `output_mode`, `allowed_lateness`, `fold_cells` and some settings of the Spark session.
+        A folder with answers of another checkpoint is refused as a sink, unless `adopt_sink` says
+        that answers are to be added to those.
         """
         refuse_renamed("loom.start", renamed, fragments="fold_cells")
-        if self._running is not None and self._running.is_active:
-            raise CatalogError("the loom is running", "it was started before", "running.stop()")
-        sources = self._sources.streams
-        timings = [timing_of(s, output_mode, allowed_lateness) for s in sources.values()]
-        opened = Checkpoint(checkpoint)
-        self._take_up(opened.registry)
-        target = sink_for(sink, self.spark)
-        start = Start(target, trigger, listeners=[], settings=settings or StreamSettings())
-        streams: dict[str, RunningStream] = {}
-        for source, timing in zip(sources.values(), timings, strict=True):
-            name, time = source.info.name, source.info.time
-            job = Job(
-                spark=self.spark,
-                stream=name,
-                time=time,
-                timing=timing,
-                lookups=self._sources.lookups,
-                queries=functools.partial(self._queries_of, name),
-                bind=self._sources.bind,
-                most_on_driver=most_on_driver,
-                cost=self._cost,
-                fold_cells=fold_cells,
+        if not self._starting.acquire(blocking=False):
+            raise CatalogError("the loom is being started", "another thread does so", "one of them")
+        try:
+            if self._running is not None:
+                if not self._running.has_ended:
+                    raise CatalogError(
+                        "the loom is running", "it was started before", "running.stop()"
+                    )
+                self._running.stop()  # answers that wait are delivered by what is started now
+            sources = self._sources.streams
+            timings = [timing_of(s, output_mode, allowed_lateness) for s in sources.values()]
+            quiet = idle_of(idle)
+            target = sink_for(sink, self.spark)
+            refuse_running(self.spark, [source.info.name for source in sources.values()])
+            start = Start(target, trigger, [], settings or StreamSettings(), adopt_sink)
+            opened, spark_settings = Checkpoint(checkpoint), answer_settings(self.spark)
+            folders = [
+                opened.of(
+                    s.info.name,
+                    s.rows,
+                    s.info.time,
+                    {**spark_settings, **timing.to_json(), "fold_cells": str(fold_cells).lower()},
+                )
+                for s, timing in zip(sources.values(), timings, strict=True)
+            ]
+            start.claim_sink(opened.id)
+            lease = opened.lease()
+            registry = opened.registry(lease)
+            added = self._take_up(registry)
+            streams: dict[str, RunningStream] = {}
+            works: dict[str, ExactWork] = {}
+            try:
+                for source, timing, files in zip(sources.values(), timings, folders, strict=True):
+                    name = source.info.name
+                    job = Job(
+                        spark=self.spark,
+                        stream=name,
+                        time=source.info.time,
+                        timing=timing,
+                        lookups=self._sources.lookups,
+                        queries=functools.partial(self._queries_of, name),
+                        bind=self._sources.bind,
+                        most_on_driver=most_on_driver,
+                        cost=self._cost,
+                        fold_cells=fold_cells,
+                        unbound=lambda: dict(self._unbound),
+                    )
+                    log = Log(files, lease, opened.id)
+                    started = start_exact(job, source.rows, files, log, start)
+                    streams[name], works[name] = started.running, started.work
+            except BaseException:
+                stop_streams(streams.values(), start.settings.stop_patience)
+                self._put_down(registry, added)
+                raise
+            self._works = works
+            self._running = Running(
+                self.spark, streams, target, start.listeners, quiet, start.settings
             )
-            started = start_exact(job, source.rows, opened.of(name, source.rows, time), start)
-            streams[name], self._works[name] = started.running, started.work
-        self._registry = opened.registry
-        quiet = parse_duration(idle) if idle else None
-        self._running = Running(self.spark, streams, target, start.listeners, quiet)
-        return self._running
+            return self._running
+        finally:
+            self._starting.release()
 
     def sketch(
         self,
@@ -227,30 +301,68 @@ class Loom:
 
     def alone(self, name: str) -> DataFrame:
         """The same query as a Spark job of its own: what sharing is compared with."""
+        if name not in self._queries:
+            raise QueryError.unknown(name, self._queries)
         return self._batch.alone(self._queries[name].query)
+
+    def _reserve(self, name: str | None) -> str:
+        """Keep a name for a query until it is added or refused; raises if it is taken."""
+        with self._lock:
+            taken = {*self._queries, *self._adding, *self._unbound}
+            name = unused_name(taken) if name is None else check_name(name, "query", QueryError)
+            if name in taken:
+                raise QueryError.named_twice(name, "loom.remove")
+            self._adding.add(name)
+            return name
 
     def _register(self, bound: BoundQuery) -> None:
         """Add a bound query to the loom, and to the checkpoint if streams run."""
-        if self._registry is not None:
-            self._registry.put(Registered(bound.name, bound.query.text, bound.backfill))
-        self._queries[bound.name] = bound
+        with self._lock:
+            if self._registry is not None:
+                self._registry.put(Registered(bound.name, bound.query.text, bound.backfill))
+            self._queries[bound.name] = bound
+            self._unbound.pop(bound.name, None)
 
-    def _take_up(self, registry: Registry) -> None:
-        """Add the queries of a checkpoint, and register the new ones there."""
+    def _take_up(self, registry: Registry) -> list[str]:
+        """Add the queries of a checkpoint, and register the new ones there; gives their names.
+
+        A query that Spark refuses now, say because a function of the user's is not there, is set
+        aside: it stays in the checkpoint and has no answers, and the others run.
+        """
         known = {stored.name: stored for stored in registry.all()}
-        for stored in known.values():
-            here = self._queries.get(stored.name)
-            if here is None:
-                self.add(stored.sql, name=stored.name, backfill=stored.backfill)
-            elif here.query.text != stored.sql:
+        bound: dict[str, BoundQuery] = {}
+        unbound: dict[str, GinghamError] = {}
+        for name, stored in known.items():
+            here = self._queries.get(name)
+            try:
+                bound[name] = here or self._sources.bind(stored.sql, name)
+            except GinghamError as error:
+                unbound[name] = _set_aside(name, error)
+                continue
+            if bound[name].query.text != stored.sql:
                 raise QueryError(
-                    f"query {stored.name!r} is another one in the checkpoint",
+                    f"query {name!r} is another one in the checkpoint",
                     f"there it is {' '.join(stored.sql.split())}",
                     "the same SQL, another name, or loom.remove() once it runs",
                 )
-        for name, bound in self._queries.items():
-            if name not in known:
-                registry.put(Registered(name, bound.query.text, bound.backfill))
+            if here is None:
+                bound[name] = replace(bound[name], backfill=stored.backfill)
+        with self._lock:
+            self._queries |= {n: b for n, b in bound.items() if n not in self._queries}
+            self._unbound = unbound
+            new = [name for name in self._queries if name not in known]
+            queries = (self._queries[name] for name in new)
+            registry.put(*(Registered(q.name, q.query.text, q.backfill) for q in queries))
+            # From here on queries that other threads add are registered, too.
+            self._registry = registry
+        return new
+
+    def _put_down(self, registry: Registry, added: Sequence[str]) -> None:
+        """Take out of a checkpoint what `_take_up` put there, if the start was refused."""
+        with self._lock:
+            self._registry = None
+            for name in added:
+                registry.remove(name)
 
     def _explained(self, stream: str) -> str:
         """The plan of a stream as text: the one that runs, or else the one that would run."""
@@ -272,3 +384,12 @@ class Loom:
         """The queries of the loom that read a stream."""
         # A copy, since queries may come and go while a stream runs.
         return [q for q in tuple(self._queries.values()) if q.query.stream == stream]
+
+
+def _set_aside(name: str, error: GinghamError) -> GinghamError:
+    """The error of a query of the checkpoint that cannot be bound any more."""
+    return QueryError(
+        f"query {name!r} of the checkpoint is set aside: {error.what}",
+        error.why,
+        f"what it needs before loom.start(...), or loom.remove({name!r})",
+    )

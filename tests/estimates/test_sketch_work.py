@@ -15,6 +15,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql.types import IntegerType, StructField, StructType, TimestampType
 
 from gingham.checkpoint.files import Files
+from gingham.checkpoint.lease import Lease
 from gingham.checkpoint.log import Log
 from gingham.core import names
 from gingham.core.errors import AnswerError
@@ -30,6 +31,7 @@ from gingham.plan.slices import Slices
 from gingham.session.sources import RelationSource
 from gingham.sinks.delivery import Delivery
 from gingham.sinks.memory import MemorySink
+from gingham.stream.clock import Marks
 from gingham.stream.loop import StreamLoop
 from gingham.stream.settings import StreamSettings
 
@@ -64,9 +66,9 @@ class _Session(SketchSession):
         fragile = any("w" in measure.sql for measure in measures.values())
         return BoundJoin(query, query.joins, measures, {}, fragile=fragile)
 
-    def look(self, stream: str, rows: Any, watermark: int) -> RowCounts:  # noqa: ARG002
+    def look(self, stream: str, rows: Any, marks: Marks) -> tuple[RowCounts, Any]:  # noqa: ARG002
         latest = max((second * SECOND for second in rows.seconds), default=NEVER)
-        return RowCounts(rows=len(rows.seconds), late=0, timeless=0, latest=latest)
+        return RowCounts(rows=len(rows.seconds), late=0, timeless=0, ahead=0, latest=latest), rows
 
     def sketch(self, plan: SketchPlan, rows: Mapping[str, Any]) -> pa.Table:
         parts = [no_sketches()]
@@ -123,9 +125,9 @@ class _Streams:
         """Start from what is in the folder, as after a crash."""
         files = Files(str(self.folder))
         queries = lambda: tuple(self.queries.values())  # noqa: E731
-        log = Log(files)
+        log = Log(files, Lease.take(files.within("lease")))
         work = SketchWork(self.session, queries, {}, log)
-        delivery = Delivery(self.sink, files, self.settings.sink_patience)
+        delivery = Delivery(self.sink, files, log.lease, self.settings.sink_patience)
         self.loop = StreamLoop(["r", "s", "quiet"], work, log, delivery, [], self.settings)
         self.loop.recover()
 

@@ -5,10 +5,11 @@ The loop is fed by hand, so that a life costs no start of a stream, and the orac
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any
 
@@ -16,9 +17,10 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from gingham.checkpoint.files import Files
+from gingham.checkpoint.lease import Lease
 from gingham.checkpoint.log import Log
 from gingham.optimizer import optimize
 from gingham.optimizer.cost import Cost
@@ -26,11 +28,11 @@ from gingham.plan.bound import BoundQuery
 from gingham.plan.forest import FixedDecisions, Plan
 from gingham.plan.row_statistics import RowStatistics
 from gingham.session.sources import Sources
-from gingham.sinks.answer import Answer
+from gingham.sinks.answer import Answer, StoredAnswer
 from gingham.sinks.delivery import Delivery
 from gingham.stream.clock import Timing
 from gingham.stream.exact import ExactWork
-from gingham.stream.executor_shards import ExecutorShards
+from gingham.stream.executor_shards import ExecutorShards, ShardFolder
 from gingham.stream.loop import StreamLoop
 from gingham.stream.planner import Job
 from gingham.stream.settings import StreamSettings
@@ -58,7 +60,7 @@ class Counted:
         return (
             f"SELECT {key}count(*) AS n, sum(v) AS s FROM t "
             f"WHERE v > {self.low} AND v <> {self.but} "
-            f"GROUP BY {group}window(ts, '{self.length} s', '{self.slide} s')"
+            f"GROUP BY {group}window(ts, '{self.length} seconds', '{self.slide} seconds')"
         )
 
 
@@ -169,11 +171,74 @@ def test_every_answer_once(spark: SparkSession, monkeypatch: pytest.MonkeyPatch,
     with tempfile.TemporaryDirectory() as folder:
         number = 0
         while number < len(life.batches):
-            with dying(monkeypatch, next(crashes, None)):
+            nth = next(crashes, None)
+            with dying(monkeypatch, nth, after=nth is not None and nth % 2 == 0):
                 try:
                     number = live(spark, life, folder, kept, number, planted)
                 except CrashError:
                     continue
+    assert_all_once(kept, life)
+
+
+def steady(number: int) -> list[Row]:
+    """A batch of some rows, in every second one of which a row has no time."""
+    rows: list[Row] = [(4 * number + i, "abc"[i % 3], (number + i) % 10) for i in range(5)]
+    return [*rows, (None, "a", 1)] if number % 2 else rows
+
+
+STEADY = Life(
+    batches=[steady(number) for number in range(6)],
+    queries={
+        "q0": (Counted(4, 4, 1, keyed=True, but=4), 0, 6),
+        "q1": (Counted(6, 2, 3, keyed=False, but=5), 0, 6),
+        "q2": (Counted(5, 3, 0, keyed=True, but=9), 2, 4),
+    },
+    delay=1,
+    crashes=[],
+    most=10**6,
+    trees=2,
+    tolerance=2.0,
+    fragments=False,
+)
+CRASHES = int(os.environ.get("GINGHAM_CRASHES", "1"))  # for each place of the shards
+
+
+@pytest.mark.parametrize("most", [10**6, 0], ids=["near", "far"])
+def test_a_crash_at_any_write(spark: SparkSession, monkeypatch: pytest.MonkeyPatch, most: int):
+    life = replace(STEADY, most=most)
+    writes = crashed_at(spark, monkeypatch, life, None, after=False)
+    points = [(nth, after) for nth in range(1, writes + 1) for after in (False, True)]
+    step = max(1, len(points) // CRASHES)
+    for nth, after in points[step // 2 :: step][:CRASHES]:
+        crashed_at(spark, monkeypatch, life, nth, after=after)
+
+
+def crashed_at(
+    spark: SparkSession,
+    monkeypatch: pytest.MonkeyPatch,
+    life: Life,
+    nth: int | None,
+    *,
+    after: bool,
+) -> int:
+    """Die at or after the nth write of a life, and go on; gives the number of writes."""
+    kept = Kept()
+    with tempfile.TemporaryDirectory() as folder:
+        with dying(monkeypatch, nth, after=after) as written:
+            try:
+                live(spark, life, folder, kept, 0, optimize)
+            except CrashError:
+                assert nth is not None
+            else:
+                assert nth is None
+        # Spark would hand over batches again that are in the log already.
+        live(spark, life, folder, kept, 0, optimize)
+    assert_all_once(kept, life)
+    return written()
+
+
+def assert_all_once(kept: Kept, life: Life) -> None:
+    """Every answer of a life was delivered once, and no other."""
     found = {
         (name, row["window_start"], row.get("k"), row["n"], row["s"])
         for (name, _), table in kept.answers.items()
@@ -215,8 +280,9 @@ def live(
         snapshot_every=2, rate_batches=2, rate_tolerance=life.tolerance
     )
     files = Files(folder)
-    log, delivery = Log(files), Delivery(kept, files)
-    shards = ExecutorShards(spark, files.within("executors"))
+    lease = Lease.take(files.within("lease"))
+    log, delivery = Log(files, lease), Delivery(kept, files, lease)
+    shards = ExecutorShards(spark, files.within("executors"), lease)
     work = ExactWork(job, log, delivery, shards, settings)
     loop = StreamLoop(["t"], work, log, delivery, [], settings)
     loop.recover()
@@ -233,27 +299,45 @@ def live(
 
 
 @contextmanager
-def dying(monkeypatch: pytest.MonkeyPatch, nth: int | None) -> Generator[None]:
-    """Die instead of the nth write, or just after it if that is even."""
+def dying(
+    monkeypatch: pytest.MonkeyPatch, nth: int | None, *, after: bool
+) -> Generator[Callable[[], int]]:
+    """Die instead of the nth write of the driver or of executors, or just after it."""
     written = 0
 
     @contextmanager
-    def opened(self: Files, name: str) -> Generator[Any]:
+    def write() -> Generator[None]:
         nonlocal written
         written += 1
-        if nth is not None and written == nth and nth % 2:
+        own = written
+        if own == nth and not after:
             raise CrashError
-        with _opened(self, name) as stream:
+        yield
+        if own == nth:
+            raise CrashError
+
+    @contextmanager
+    def opened(self: Files, name: str, *, once: bool = False) -> Generator[Any]:
+        with write(), _opened(self, name, once=once) as stream:
             yield stream
-        if nth is not None and written == nth:
-            raise CrashError
+
+    def shards_written(self: ExecutorShards, folder: str, shards: DataFrame) -> ShardFolder:
+        with write():
+            return _shards_written(self, folder, shards)
+
+    def answer_written(files: Files, folder: str, answer: DataFrame) -> StoredAnswer:
+        with write():
+            return _answer_written(files, folder, answer)
 
     with monkeypatch.context() as patch:
         patch.setattr(Files, "opened", opened)
-        yield
+        patch.setattr(ExecutorShards, "_written", shards_written)
+        patch.setattr(StoredAnswer, "written", answer_written)
+        yield lambda: written
 
 
-_opened = Files.opened
+_opened, _answer_written = Files.opened, StoredAnswer.written
+_shards_written = ExecutorShards._written  # pyright: ignore[reportPrivateUsage]
 
 
 def expected(life: Life) -> Iterator[tuple[str, int, str | None, int, int]]:

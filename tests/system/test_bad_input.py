@@ -44,8 +44,8 @@ def loom(spark: SparkSession) -> Loom:
         ("SELECT count(*) AS n FROM trades GROUP BY window(ts, '-1 minute')", "range -1 min"),
         ("SELECT count(*) AS n FROM trades GROUP BY window(ts, '1 month')", "not a fixed length"),
         ("SELECT count(*) AS n FROM trades GROUP BY window(ts, 'soon')", "not a length of time"),
-        ("SELECT count(*) AS n FROM trades GROUP BY window(price, '1 s')", "window(price"),
-        ("SELECT count(*) AS n FROM trades GROUP BY window(ts, '1 s', '5 s')", "slide is longer"),
+        ("SELECT count(*) AS n FROM trades GROUP BY window(price, '1 seconds')", "window(price"),
+        ("SELECT count(*) AS n FROM trades GROUP BY window(ts, '1 day', '5 days')", "slide is"),
         (f"SELECT vol FROM trades {WINDOW}", "neither grouped by nor aggregated"),
         (f"SELECT count(DISTINCT vol) AS n FROM trades {WINDOW}", "exact DISTINCT"),
         (f"SELECT collect_list(vol) AS n FROM trades {WINDOW}", "collect_list cannot be shared"),
@@ -117,3 +117,29 @@ def test_a_stream_needs_a_time_column(loom: Loom, spark: SparkSession):
 def test_a_name_is_registered_once(loom: Loom, spark: SparkSession):
     with pytest.raises(CatalogError, match="'listing' is registered already"):
         loom.table("listing", spark.range(1), key="id")
+
+
+@pytest.mark.parametrize("name", ["", 7, "x" * 10_000])
+def test_names_that_cannot_be_used_are_refused_wherever_they_are_given(
+    loom: Loom, spark: SparkSession, name: str
+):
+    count = f"SELECT count(*) AS n FROM trades {WINDOW}"
+    with pytest.raises(QueryError, match="name of a query"):
+        loom.add(count, name=name)
+    with pytest.raises(QueryError, match="name of a query"):
+        loom.replace({name: count})
+    with pytest.raises(CatalogError, match="name of a stream"):
+        loom.stream(name, spark.range(1), time="id")
+    with pytest.raises(CatalogError, match="name of a table"):
+        loom.table(name, spark.range(1), key="id")
+    sketches = loom.sketch(budget=1000)
+    with pytest.raises(QueryError, match="name of a query"):
+        sketches.add("SELECT count(*) FROM trades", name=name)
+    with pytest.raises(CatalogError, match="name of a relation"):
+        sketches.relation(name, spark.range(1))
+    assert loom.queries == ("good",)
+
+
+def test_a_query_that_is_not_there_is_not_run_alone_either(loom: Loom):
+    with pytest.raises(QueryError, match="there is no query 'better'"):
+        loom.alone("better")

@@ -17,9 +17,9 @@ BATCHES = 40
 ALIVE = 150  # queries at most
 STAY = {
     "stays_count": "SELECT symbol, count(*) AS n FROM trades WHERE vol > 7 "
-    "GROUP BY symbol, window(ts, '20 s', '5 s')",
+    "GROUP BY symbol, window(ts, '20 seconds', '5 seconds')",
     "stays_high": "SELECT max(price) AS high, sum(vol) AS v FROM trades WHERE price < 6.5 "
-    "GROUP BY window(ts, '30 s', '10 s')",
+    "GROUP BY window(ts, '30 seconds', '10 seconds')",
 }
 DELAY = 4_000_000
 

@@ -227,5 +227,6 @@ def _streamed(spark: SparkSession, folder: Path, *, fragments: bool) -> tuple[di
 def _listed(name: str) -> str:
     return (
         "SELECT count(*) AS n, sum(vol) AS v, max(price) AS high FROM trades "
-        f"WHERE vol IN ({LISTS[name]}) OR symbol = 'A' GROUP BY window(ts, '10 s', '5 s')"
+        f"WHERE vol IN ({LISTS[name]}) OR symbol = 'A' "
+        "GROUP BY window(ts, '10 seconds', '5 seconds')"
     )

@@ -97,7 +97,8 @@ def test_what_a_sink_did_not_take_waits(stream: Stream):
 
 def test_queries_that_come_and_go_change_no_other_answer(market: Market, tmp_path: Path):
     third = (
-        "SELECT symbol, max(vol) AS v FROM trades WHERE vol > 8 GROUP BY symbol, window(ts, '5 s')"
+        "SELECT symbol, max(vol) AS v FROM trades WHERE vol > 8 "
+        "GROUP BY symbol, window(ts, '5 seconds')"
     )
     loom = market.loom()
     loom.add(QUERIES["sliding"], name="sliding")

@@ -133,11 +133,11 @@ def _dying(kind: str, nth: int) -> Generator[None]:
     opened, seen = Files.opened, [0]
 
     @contextmanager
-    def counted(self: Files, name: str) -> Generator[pa.NativeFile]:
+    def counted(self: Files, name: str, *, once: bool = False) -> Generator[pa.NativeFile]:
         seen[0] += Path(self.root).name == kind or seen[0] >= nth
         if seen[0] >= nth:
             raise _DiedError
-        with opened(self, name) as stream:
+        with opened(self, name, once=once) as stream:
             yield stream
 
     Files.opened = counted

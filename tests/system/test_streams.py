@@ -145,8 +145,8 @@ def test_a_restart_goes_on(market: Market, tmp_path: Path):
 
 def test_a_newcomer_is_answered_from_the_log_if_it_asks(market: Market, tmp_path: Path):
     # Its edges, its cut and its column exist: q1 keeps a minute of them.
-    old = "SELECT count(*) AS n FROM trades WHERE vol > 5 GROUP BY window(ts, '40 s', '10 s')"
-    new = "SELECT count(*) AS n FROM trades WHERE vol > 5 GROUP BY window(ts, '10 s')"
+    new = "SELECT count(*) AS n FROM trades WHERE vol > 5 GROUP BY window(ts, '10 seconds')"
+    old = new.replace("'10 seconds'", "'40 seconds', '10 seconds'")
     other = new.replace("> 5", "> 6")
     loom = market.loom()
     loom.add(old, name="q1")

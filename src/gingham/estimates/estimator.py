@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
@@ -9,6 +10,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from gingham.core.errors import AnswerError, CatalogError, GinghamError, QueryError
+from gingham.core.file_names import check_name
 from gingham.core.names import unused_name
 from gingham.core.stopwatch import Stopwatch
 from gingham.estimates.algebra.allocation import Metric
@@ -48,7 +50,9 @@ class Estimator:
         self._registered = sources
         self._own: dict[str, RelationSource] = {}
         self._session = SketchSession(spark, self._sources, budget, metric, seed, confidence)
+        self._lock = threading.Lock()  # of the queries; not held while Spark analyses one
         self._queries: dict[str, BoundJoin] = {}
+        self._adding: set[str] = set()  # names of queries that Spark analyses at this moment
         self._weights: dict[str, float] = {}
         self._running: Running | None = None
 
@@ -59,6 +63,7 @@ class Estimator:
 
     def relation(self, name: str, rows: DataFrame) -> Estimator:
         """Register static rows to join that need neither an event time nor a unique key."""
+        check_name(name, "relation", CatalogError)
         if name.lower() in self._sources():
             raise CatalogError.registered_twice(name)
         self._own[name.lower()] = RelationSource(name, rows)
@@ -66,26 +71,28 @@ class Estimator:
 
     def add(self, sql: str, *, name: str | None = None) -> str:
         """Add a COUNT or SUM over a join; it is refused, or estimated from the next run on."""
-        name = name or unused_name(self._queries)
-        if name in self._queries:
-            raise QueryError.named_twice(name, "sketches.remove")
+        name = self._reserve(name)
         try:
             bound = self._session.bind(sql, name)
-            if self._running is not None and self._running.is_active:
-                refuse_without_window(bound)
-            # Refuses what does not fit the budget.
-            self._session.plan([*self._queries.values(), bound], self._weights)
+            with self._lock:
+                if self._running is not None and self._running.is_active:
+                    refuse_without_window(bound)
+                # Refuses what does not fit the budget.
+                self._session.plan([*self._queries.values(), bound], self._weights)
+                self._queries[name] = bound
         except GinghamError as error:
             raise error.about(f"query {name!r}") from None
-        self._queries[name] = bound
+        finally:
+            self._adding.discard(name)
         return name
 
     def remove(self, name: str) -> None:
         """Take a join query out; the next run divides its sketch memory among the others."""
-        if name not in self._queries:
-            raise QueryError.unknown(name, self._queries)
-        del self._queries[name]
-        self._weights.pop(name, None)
+        with self._lock:
+            if name not in self._queries:
+                raise QueryError.unknown(name, self._queries)
+            del self._queries[name]
+            self._weights.pop(name, None)
 
     def plan(self) -> SketchPlan:
         """Which sketches the next run makes."""
@@ -119,6 +126,7 @@ class Estimator:
         sink: str | SinkFunction | Sink,
         trigger: Mapping[str, object] | None = None,
         settings: StreamSettings | None = None,
+        adopt_sink: bool = False,
     ) -> Running:
         """Estimate every join query over streaming DataFrames, each read once.
 
@@ -126,11 +134,18 @@ class Estimator:
         passed its end. Queries may be added and removed meanwhile. A new one answers the windows
         that are open, if the sketches that others keep serve it, otherwise those that start after
         what was seen; from then on memory is divided anew, by what the last windows show of how
-        hard each query is. `checkpoint`, `sink`, `trigger` and `settings` are those of
-        `loom.start`; from a checkpoint the queries of that time go on if they are added again.
+        hard each query is. `checkpoint`, `sink`, `trigger`, `settings` and `adopt_sink` are
+        those of `loom.start`; from a checkpoint the queries of that time go on if they are added
+        again.
         """
+        if self._running is not None:
+            if not self._running.has_ended:
+                raise CatalogError(
+                    "the estimates are running", "they were started before", "running.stop()"
+                )
+            self._running.stop()  # answers that wait are delivered by what is started now
         target = sink_for(sink, self._session.spark)
-        start = Start(target, trigger, listeners=[], settings=settings or StreamSettings())
+        start = Start(target, trigger, [], settings or StreamSettings(), adopt_sink)
         self._running = start_estimates(
             self._session,
             lambda: tuple(self._queries.values()),
@@ -139,6 +154,16 @@ class Estimator:
             start,
         )
         return self._running
+
+    def _reserve(self, name: str | None) -> str:
+        """Keep a name for a join query until it is added or refused; raises if it is taken."""
+        with self._lock:
+            taken = {*self._queries, *self._adding}
+            name = unused_name(taken) if name is None else check_name(name, "query", QueryError)
+            if name in taken:
+                raise QueryError.named_twice(name, "sketches.remove")
+            self._adding.add(name)
+            return name
 
     def _run(self, plan: SketchPlan) -> Estimates:
         """Estimate all queries of a plan in a batch; without fragile ones if they bring it down."""

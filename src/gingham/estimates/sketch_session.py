@@ -9,7 +9,7 @@ from functools import partial
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from gingham.core.time import NEVER
+from gingham.core.time import FOREVER, NEVER, wall_clock
 from gingham.estimates.algebra.allocation import Metric
 from gingham.estimates.planning.bound_join import BoundJoin
 from gingham.estimates.planning.estimate_query import QueryEstimates, WindowStarts, estimate_query
@@ -18,15 +18,21 @@ from gingham.estimates.planning.parse_joins import parse_join_aggregate
 from gingham.estimates.planning.share_sketches import share_sketches
 from gingham.estimates.planning.sketch_plan import SketchPlan
 from gingham.estimates.planning.sketch_table import SketchTable
+from gingham.estimates.planning.try_forms import calls_user_function, try_form
 from gingham.estimates.spark.bind_join import bind_join
 from gingham.estimates.spark.sketch_pass import SketchPasses
 from gingham.logical.try_form import ToTryForm
 from gingham.plan.slices import Slices, sliced
 from gingham.session.sources import RelationSource
-from gingham.spark.event_time import any_instant, micros_sql
+from gingham.spark.event_time import (
+    any_instant,
+    bounded_micros_sql,
+    earliest_instant,
+    micros_sql,
+)
 from gingham.spark.expression_types import ExpressionTypes, column_types
 from gingham.spark.spark_session import is_ansi
-from gingham.sql.try_forms import calls_user_function, try_form
+from gingham.stream.clock import Marks, last_instant
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +42,7 @@ class RowCounts:
     rows: int  # with an event time
     late: int  # before the watermark
     timeless: int
+    ahead: int  # too far in the future
     latest: int  # the latest event time; NEVER if there is none
 
 
@@ -90,23 +97,33 @@ class SketchSession:
             seed=self.seed,
         )
 
-    def look(self, stream: str, rows: DataFrame, watermark: int) -> RowCounts:
-        """Count the rows of a stream's micro-batch before it is sketched, in one job."""
-        time = self.source(stream).time
-        assert time is not None  # it is a stream
-        instant = micros_sql(rows, time)
-        timed, every, late, latest = rows.selectExpr(
+    def look(self, stream: str, rows: DataFrame, marks: Marks) -> tuple[RowCounts, DataFrame]:
+        """Count the rows of a stream's micro-batch before it is sketched, in one job.
+
+        Gives the rows without those that are too far in the future, too.
+        """
+        source = self.source(stream)
+        assert source.time is not None  # it is a stream
+        earliest = NEVER
+        if marks.latest == NEVER and source.ahead < FOREVER:
+            earliest = earliest_instant(rows, source.time)
+        last = last_instant(wall_clock(), marks.latest, earliest, source.ahead)
+        instant = bounded_micros_sql(rows, source.time, last)
+        timed, every, late, latest, ahead = rows.selectExpr(
             f"count({instant})",
             "count(1)",
-            f"count_if({instant} < {watermark}L)",
+            f"count_if({instant} < {marks.watermark}L)",
             f"max({instant})",
+            f"count_if({micros_sql(rows, source.time)} > {last}L)",
         ).collect()[0]
-        return RowCounts(
+        counts = RowCounts(
             rows=timed,
             late=late,
-            timeless=every - timed,
+            timeless=every - timed - ahead,
+            ahead=ahead,
             latest=NEVER if latest is None else latest,
         )
+        return counts, rows if timed == every else rows.where(f"{instant} IS NOT NULL")
 
     def sketch(self, plan: SketchPlan, rows: Mapping[str, DataFrame]) -> pa.Table:
         """Compute the sketches of relations from these rows of them: one pass over each."""

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from gingham.checkpoint.folder import Checkpoint
+from gingham.checkpoint.folder import LEASE, SKETCHES, STREAMS, Checkpoint
+from gingham.checkpoint.lease import Lease
 from gingham.checkpoint.log import Log
+from gingham.checkpoint.spark_source import SparkSource
 from gingham.core.errors import CatalogError, QueryError
+from gingham.core.file_names import file_name
+from gingham.core.time import parse_duration
 from gingham.estimates.planning.bound_join import BoundJoin
 from gingham.estimates.sketch_session import SketchSession
 from gingham.estimates.sketch_work import SketchWork
 from gingham.session.sources import RelationSource
+from gingham.spark.answer_settings import answer_settings
 from gingham.stream.loop import StreamLoop
-from gingham.stream.running import Running, RunningStream
-from gingham.stream.start import Start, read_stream
+from gingham.stream.running import Running, RunningStream, stop_streams
+from gingham.stream.start import Start, read_stream, refuse_running
 
 
 def start_estimates(
@@ -29,29 +34,42 @@ def start_estimates(
         _refuse_endless_or_ended(source)
     for query in queries():
         refuse_without_window(query)
-    opened = Checkpoint(checkpoint)
+    labels = {source.name: f"sketches of {source.name}" for source in streams}
+    refuse_running(session.spark, labels.values())
+    opened, settings = Checkpoint(checkpoint), answer_settings(session.spark)
     for source in streams:
-        opened.of(source.name, source.rows, source.time or "")
-    files = opened.files.within("sketches")
-    log = Log(files)
+        delay = parse_duration(source.watermark or "0 seconds")
+        own = {**settings, "watermark": f"{delay / 1e6:g} seconds"}
+        opened.of_joined(source.name, source.rows, source.time or "", own)
+    start.claim_sink(opened.id)
+    files = opened.files.within(SKETCHES)
+    log = Log(files, Lease.take(files.within(LEASE)), opened.id)
+    # Not where a loom with the same checkpoint keeps how far it has read the streams.
+    folders = {
+        source.name: files.within(STREAMS).within(file_name(source.name)) for source in streams
+    }
     loop = StreamLoop(
         [source.name for source in streams],
         SketchWork(session, queries, weights, log),
         log,
-        start.delivery(files),
+        start.delivery(files, log.lease),
         start.listeners,
         start.settings,
+        {name: SparkSource(folder) for name, folder in folders.items()},
     )
     loop.recover()
     running: dict[str, RunningStream] = {}
-    for source in streams:
-        # Not where a loom with the same checkpoint keeps how far it has read the stream.
-        folder, label = files.within("streams").within(source.name), f"sketches of {source.name}"
-        query = read_stream(
-            session.spark, loop, source.name, source.rows, folder, start, label=label
-        )
-        running[source.name] = RunningStream(query, loop)
-    return Running(session.spark, running, start.sink, start.listeners)
+    try:
+        for source in streams:
+            name, folder = source.name, folders[source.name]
+            query = read_stream(
+                session.spark, loop, name, source.rows, folder, start, label=labels[name]
+            )
+            running[name] = RunningStream(name, query, loop)
+    except BaseException:
+        stop_streams(running.values(), start.settings.stop_patience)
+        raise
+    return Running(session.spark, running, start.sink, start.listeners, settings=start.settings)
 
 
 def refuse_without_window(query: BoundJoin) -> None:

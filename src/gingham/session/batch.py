@@ -18,10 +18,11 @@ from gingham.plan.forest import Plan
 from gingham.plan.forest_records import ForestRecords
 from gingham.plan.row_statistics import RowStatistics
 from gingham.session.choose_records import OccupiedCells, SendRecords, choose_records
-from gingham.session.fragile import fragile, go_on_without
+from gingham.session.fragile import run_in_parts
 from gingham.session.measure_statistics import have_different_edges, measure_statistics
 from gingham.session.sources import Sources, StreamSource
-from gingham.spark.answers import Answers, LazyAnswer
+from gingham.spark.answers import AloneAnswer, Answers
+from gingham.spark.measure_rows import count_rows
 from gingham.spark.rows_to_records import occupied_cells
 from gingham.spark.shared_run import run_shared
 from gingham.spark.unshared import aggregate_windows, answer_alone
@@ -95,18 +96,18 @@ class BatchSession:
     def _run_stream(
         self, stream: str, queries: Sequence[BoundQuery], options: RunOptions
     ) -> Answers:
-        """Answer the queries of a stream; if the shared job fails, run fragile queries apart."""
+        """Answer the queries of a stream together; those that bring the job down run alone.
 
-        def run_apart(suspects: Sequence[BoundQuery], _: object) -> Answers:
-            """Answer healthy queries together, and each suspect as a Spark job of its own."""
-            healthy = [query for query in queries if not query.fragile]
-            rest = [self._run_stream(stream, healthy, options)] if healthy else []
-            apart = {q.name: LazyAnswer(q.query, self._slots_alone(q.query)) for q in suspects}
-            return Answers.combined([*rest, Answers.apart(apart)])
-
-        return go_on_without(
-            fragile(queries), lambda: self._run_shared(stream, queries, options), run_apart
+        Alone, a query may well run: it does not look at rows that its own WHERE keeps away.
+        """
+        source = self._sources.stream(stream)
+        parts, culprits = run_in_parts(
+            queries,
+            lambda part: self._run_shared(stream, part, options),
+            lambda: count_rows(source.rows, source.info.time),
         )
+        apart = {q.name: AloneAnswer(q.query, self._slots_alone(q.query)) for q, _ in culprits}
+        return Answers.combined([*parts, Answers.apart(apart)] if apart else parts)
 
     def _run_shared(
         self, stream: str, queries: Sequence[BoundQuery], options: RunOptions
@@ -119,17 +120,18 @@ class BatchSession:
         records = choose_records(
             plan, enriched, self._cost, cells, options.send_records, self._occupied_cells
         )
-        answers = run_shared(
-            self._spark,
-            plan,
-            enriched,
-            source.info.time,
-            lambda: source.instant,
-            most_on_driver=options.most_on_driver,
-            cells=cells,
-            folded_cells=fold_cells(plan.forest, cells) if records is None else {},
-            forest_records=records,
-        )
+        with self._sources.lookups.checked():
+            answers = run_shared(
+                self._spark,
+                plan,
+                enriched,
+                source.info.time,
+                lambda: source.instant,
+                most_on_driver=options.most_on_driver,
+                cells=cells,
+                folded_cells=fold_cells(plan.forest, cells) if records is None else {},
+                forest_records=records,
+            )
         self._records[stream] = records
         return answers
 

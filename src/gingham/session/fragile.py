@@ -1,4 +1,4 @@
-"""Queries whose expressions may raise in the middle of a shared job, and what to do when one does.
+"""Which queries bring a shared job down, found out by running others without them.
 
 Spark does not tell whose expression raised, and the error takes the whole job down.
 """
@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol, TypeVar
 
 from gingham.core.errors import AnswerError
+from gingham.spark.failure_cause import is_caused_by_rows
 from gingham.spark.spark_errors import SPARK_ERRORS, failed_job
 
 
@@ -25,6 +26,52 @@ AnyQuery = TypeVar("AnyQuery", bound=_Query)
 Outcome = TypeVar("Outcome")
 
 
+def run_in_parts(
+    queries: Sequence[AnyQuery],
+    attempt: Callable[[Sequence[AnyQuery]], Outcome],
+    read_all: Callable[[], object],
+) -> tuple[list[Outcome], list[tuple[AnyQuery, AnswerError]]]:
+    """Run a shared job of queries; if Spark stops it, run it in parts, without the culprits.
+
+    Gives the outcomes of the parts that ran, and the queries that fail even alone. `read_all` reads
+    the rows and nothing else: if that fails, too, or if Spark was interrupted, no query is to
+    blame, and the error is raised.
+    """
+    try:
+        return [attempt(queries)], []
+    except SPARK_ERRORS as error:
+        why = failed_job(error)
+        if not is_caused_by_rows(error):
+            raise why from error
+        if len(queries) == 1:
+            _refuse_unreadable(read_all)
+            return [], [(queries[0], why)]
+    outcomes: list[Outcome] = []
+    culprits: list[tuple[AnyQuery, AnswerError]] = []
+    for part in _parts(queries):
+        ran, failed = run_in_parts(part, attempt, read_all)
+        outcomes += ran
+        culprits += failed
+    return outcomes, culprits
+
+
+def _parts(queries: Sequence[AnyQuery]) -> tuple[Sequence[AnyQuery], Sequence[AnyQuery]]:
+    """Two parts of some queries: the fragile ones and the others, or two halves."""
+    suspects = fragile(queries)
+    if 0 < len(suspects) < len(queries):
+        return [query for query in queries if not query.fragile], suspects
+    half = len(queries) // 2
+    return queries[:half], queries[half:]
+
+
+def _refuse_unreadable(read_all: Callable[[], object]) -> None:
+    """Raise if the rows cannot even be read: then a query that failed is not to blame."""
+    try:
+        read_all()
+    except SPARK_ERRORS as error:
+        raise failed_job(error) from error
+
+
 def go_on_without(
     suspects: Sequence[AnyQuery],
     attempt: Callable[[], Outcome],
@@ -38,7 +85,7 @@ def go_on_without(
         return attempt()
     except SPARK_ERRORS as error:
         why = failed_job(error)
-        if not suspects:
+        if not suspects or not is_caused_by_rows(error):
             raise why from error
         return retry(suspects, why)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -15,7 +16,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from gingham.core import names
 from gingham.core.errors import AnswerError, GinghamError
 from gingham.logical.query import Query
-from gingham.spark.spark_errors import SPARK_ERRORS, failed_job
+from gingham.spark.spark_errors import SPARK_ERRORS, failed_alone, failed_job
 from gingham.spark.unshared import select_outputs
 
 _QUERY_NUMBER = "__query"
@@ -109,6 +110,49 @@ class LazyAnswer:
         return self.dataframe().toArrow()
 
 
+@dataclass(frozen=True)  # no slots: cached properties need a __dict__
+class AloneAnswer:
+    """The answer of a query that brought the shared job down: a Spark job of its own.
+
+    Alone it may well run, or fail; which of the two is found out when somebody asks.
+    """
+
+    query: Query
+    aggregated: DataFrame
+
+    @property
+    def error(self) -> GinghamError | None:
+        """The reason why the query fails alone, too; None if it does not."""
+        return self._error
+
+    @cached_property
+    def _error(self) -> GinghamError | None:
+        """The error of running the query alone, found once."""
+        try:
+            self._outputs.write.format("noop").mode("overwrite").save()
+        except SPARK_ERRORS as error:
+            return failed_alone(self.query.name, error)
+        return None
+
+    @property
+    def _outputs(self) -> DataFrame:
+        """The answer as a DataFrame that Spark computes without sharing."""
+        return select_outputs(self.aggregated, self.query)
+
+    def dataframe(self) -> DataFrame:
+        """The answer as a DataFrame; raises why the query fails, if it does."""
+        if self.error is not None:
+            raise self.error
+        return self._outputs
+
+    def arrow(self) -> pa.Table:
+        """Let Spark compute the answer, and collect it; raises why the query fails."""
+        try:
+            return self._outputs.toArrow()
+        except SPARK_ERRORS as error:
+            raise failed_alone(self.query.name, error) from error
+
+
 @dataclass(frozen=True, slots=True)
 class FailedAnswer:
     """The answer of a query that failed, as it would fail alone in Spark."""
@@ -155,7 +199,7 @@ class Answers(Mapping[str, DataFrame]):
         return cls({name: answers[name] for name in order or answers}, statistics, release)
 
     @classmethod
-    def apart(cls, answers: Mapping[str, LazyAnswer]) -> Answers:
+    def apart(cls, answers: Mapping[str, AloneAnswer]) -> Answers:
         """The answers of fragile queries that run alone in Spark, each when it is asked for."""
         statistics = Statistics(
             queries=len(answers),

@@ -15,7 +15,7 @@ from gingham.logical.domain import INTEGER
 from gingham.plan.forest import Forest, Grid
 from gingham.plan.layout import GridLayout, Layout
 from gingham.plan.slices import Horizon, Periodic, Slices
-from gingham.spark.event_time import micros_sql
+from gingham.spark.event_time import bounded_micros_sql, micros_sql
 from gingham.spark.interval_search import (
     MOST_BRANCHES,
     IntervalSearch,
@@ -38,6 +38,7 @@ def rows_to_shards(
     *,
     more_aggregates: Mapping[str, str] | None = None,
     folded_cells: Mapping[int, Ints] | None = None,
+    last: int | None = None,
 ) -> DataFrame:
     """One row per slice, cell and group: `__code`, `__key_0`, ..., `__partial_0`, ...
 
@@ -46,9 +47,10 @@ def rows_to_shards(
     windows.
 
     `folded_cells` list, for some grids by their numbers, the cell that stands for each cell.
+    Rows after the instant `last` are taken for rows without a time.
     """
     rows = enriched if more_aggregates else enriched.where(f"{quoted(time)} IS NOT NULL")
-    chain = with_slices_and_intervals(rows, forest, slices, time)
+    chain = with_slices_and_intervals(rows, forest, slices, time, last)
     chain = _once_per_grid(chain, forest, slices, folded_cells or {})
     coded = with_keys_of_grid(chain, forest.keys, forest, shard_cell_sql(forest, slices))
     return group_coded_rows(
@@ -81,11 +83,19 @@ def group_coded_rows(
 
 
 def with_slices_and_intervals(
-    rows: DataFrame, forest: Forest, slices: Mapping[int, Slices], time: str
+    rows: DataFrame,
+    forest: Forest,
+    slices: Mapping[int, Slices],
+    time: str,
+    last: int | None = None,
 ) -> SelectChain:
-    """Add keys, the interval of every attribute and the slice in every tree to rows."""
+    """Add keys, the interval of every attribute and the slice in every tree to rows.
+
+    Rows after the instant `last` have no slice, as those without a time.
+    """
     keys = [f"{key} AS {names.key(i)}" for i, key in enumerate(forest.keys)]
-    instant = f"{micros_sql(rows, time)} AS {names.TIME}"
+    micros = micros_sql(rows, time) if last is None else bounded_micros_sql(rows, time, last)
+    instant = f"{micros} AS {names.TIME}"
     # Slices and cells of further trees and grids are in the same method of generated code.
     room = MOST_BRANCHES - 24 * (len(slices) - 1) - 8 * (len(forest.grids) - 1)
     chain = with_cut_positions(SelectChain(rows), forest.axes, instant, *keys, most_branches=room)

@@ -30,6 +30,7 @@ from gingham.spark.answers import (
 from gingham.spark.on_executors import answer_on_executors
 from gingham.spark.rows_to_records import rows_to_records
 from gingham.spark.rows_to_shards import in_grids_sql, rows_to_shards, shard_cell_sql
+from gingham.spark.spark_errors import failed_answer
 from gingham.spark.spark_session import without_adaptive_planning
 
 MOST_SHARDS_ON_DRIVER = 1_000_000
@@ -123,6 +124,8 @@ def _answer_on_driver(
             answers[query.name] = CollectedAnswer(spark, query.query, aggregated)
         except GinghamError as error:
             answers[query.name] = FailedAnswer(error)
+        except Exception as error:  # noqa: BLE001  (whatever it is, it is this query's alone)
+            answers[query.name] = FailedAnswer(failed_answer(error))
     return answers
 
 

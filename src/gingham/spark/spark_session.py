@@ -7,6 +7,7 @@ import sys
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 
+from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
 
@@ -61,6 +62,17 @@ def with_settings(spark: SparkSession, settings: Mapping[str, str]) -> Generator
                 spark.conf.unset(name)
             else:
                 spark.conf.set(name, value)
+
+
+@contextmanager
+def without_log_of_errors() -> Generator[None]:
+    """Keep PySpark from logging errors of queries that it raises, with all their stack traces."""
+    logger = PySparkLogger.getLogger("SQLQueryContextLogger")
+    before, logger.disabled = logger.disabled, True
+    try:
+        yield
+    finally:
+        logger.disabled = before
 
 
 def is_ansi(spark: SparkSession) -> bool:

@@ -30,7 +30,7 @@ def known_since(query: BoundQuery, forest: Forest, ages: Ages) -> int:
     for condition in query.conditions:
         needed += [ages[_axis_name(grid, own[attribute])] for attribute in condition.attributes]
         needed += [ages[_cut_name(grid, own[attribute], cut)] for attribute, cut in condition.cuts]
-    partials = [p for aggregate in query.all_aggregates for p in aggregate.partials]
+    partials = [p for aggregate in query.aggregates for p in aggregate.partials]
     needed += [ages[_column_name(c)] for partial in partials for c in partial.columns]
     # An edge also exists where a finer window of the same tree has it.
     classes = _edges_of_trees(forest)[grid.tree]

@@ -16,14 +16,14 @@ from gingham.core.time import NEVER
 from gingham.finals.shards import located, no_shards, shards_in
 from gingham.plan.forest import Forest, Grid, Plan
 from gingham.plan.slices import sliced
-from gingham.spark.event_time import any_instant, micros_sql
+from gingham.spark.event_time import any_instant, bounded_micros_sql, micros_sql
 from gingham.spark.lookup_tables import LookupTables
 from gingham.spark.rows_to_shards import in_grids_sql, rows_to_shards, with_instants
 from gingham.spark.shared_run import grids_for_executors
 from gingham.spark.spark_session import without_adaptive_planning
 
 # What is counted of every shard, and how counts are put together.
-_COUNTED = {names.ROWS: "sum", names.LATE: "sum", names.LATEST: "max"}
+_COUNTED = {names.ROWS: "sum", names.LATE: "sum", names.LATEST: "max", names.AHEAD: "sum"}
 _TIMELESS = "__timeless"
 # Batches of up to so many rows are grouped in one task, and without generating code for them.
 FEW_ROWS = 10_000
@@ -37,6 +37,7 @@ class Batch:
     rows: int
     late: int
     timeless: int  # rows without a time, which are in no window
+    ahead: int  # rows after the last instant that counts, which are in no window either
     latest: int
     rows_in_cells: Ints  # of all grids, one after the other
     on_executors: DataFrame | None = None  # shards that stay there
@@ -56,6 +57,7 @@ def collect(
     lookups: LookupTables,
     time: str,
     watermark: int,
+    last: int,
     expected_time: tuple[int, int | None] | None,
     *,
     few: bool,
@@ -65,7 +67,8 @@ def collect(
 ) -> Batch:
     """Turn the rows of a micro-batch into shards: find slice and cells of each row, and group.
 
-    `expected_time` is an instant near which rows are expected, and how near, if that is known.
+    Rows after the instant `last` are counted, and are in no shard. `expected_time` is an instant
+    near which rows are expected, and how near, if that is known.
 
     The shards of the grids in `on_executors` stay where they are. If the others have more than
     `most` shards, an error tells which of them must move there, too.
@@ -75,14 +78,21 @@ def collect(
         names.ROWS: "count(1)",
         names.LATE: f"count_if({names.TIME} < {watermark}L)",
         names.LATEST: f"max({names.TIME})",
+        names.AHEAD: f"count_if({micros_sql(df, time)} > {last}L)",
     }
     if plan is None:
-        return _count_only(df, time, watched)
+        return _count_only(df, time, last, watched)
     forest = plan.forest
-    slices = sliced(forest.trees, lambda: expected_time or (any_instant(df, time), None))
+    slices = sliced(forest.trees, lambda: expected_time or (any_instant(df, time, last), None))
     enriched = lookups.enrich(df, plan.joins, plan.columns, few_rows=few)
     made = rows_to_shards(
-        enriched, forest, slices, time, more_aggregates=watched, folded_cells=folded_cells
+        enriched,
+        forest,
+        slices,
+        time,
+        more_aggregates=watched,
+        folded_cells=folded_cells,
+        last=last,
     )
     remote = tuple(grid for grid in forest.grids if grid.number in on_executors)
     if remote:
@@ -97,8 +107,8 @@ def collect(
         raise TooManyShardsError(
             grids_for_executors(shards_in(found, forest), most // 2) or forest.grids
         )
-    timeless = _sum(table[names.ROWS]) - _sum(found[names.ROWS])
-    return _counted_batch(found, found, timeless, forest)
+    untimed = _sum(table[names.ROWS]) - _sum(found[names.ROWS])
+    return _counted_batch(found, found, untimed, _sum(table[names.AHEAD]), forest)
 
 
 def _fetch_or_count(made: DataFrame, remote: tuple[Grid, ...], forest: Forest, most: int) -> Batch:
@@ -115,20 +125,24 @@ def _fetch_or_count(made: DataFrame, remote: tuple[Grid, ...], forest: Forest, m
         *(F.expr(f"{how}({name})").alias(name) for name, how in _COUNTED.items())
     )
     counted = counts.toArrow()
-    untimed = counted[_TIMELESS].to_numpy().astype(bool)
-    timed = counted.filter(pa.array(~untimed)).drop_columns([_TIMELESS])
+    is_untimed = counted[_TIMELESS].to_numpy().astype(bool)
+    timed = counted.filter(pa.array(~is_untimed)).drop_columns([_TIMELESS])
+    untimed = counted.filter(pa.array(is_untimed))
     fetched_counts = fetched.select(timed.column_names)
     batch = _counted_batch(
         fetched,
         pa.concat_tables([fetched_counts, timed], promote_options="permissive"),
-        _sum(counted.filter(pa.array(untimed))[names.ROWS]),
+        _sum(untimed[names.ROWS]),
+        _sum(untimed[names.AHEAD]),
         forest,
     )
     on_executors = left.where(f"{names.INSTANT} IS NOT NULL").drop(*_COUNTED)
     return replace(batch, on_executors=on_executors, cached=made)
 
 
-def _counted_batch(found: pa.Table, counted: pa.Table, timeless: int, forest: Forest) -> Batch:
+def _counted_batch(
+    found: pa.Table, counted: pa.Table, untimed: int, ahead: int, forest: Forest
+) -> Batch:
     """The shards of a micro-batch with its counts, which are taken from the first grid."""
     # Every row is once in every grid.
     of, rows = counted[names.CELL].to_numpy(), counted[names.ROWS].to_numpy()
@@ -137,23 +151,25 @@ def _counted_batch(found: pa.Table, counted: pa.Table, timeless: int, forest: Fo
         found.drop_columns(list(_COUNTED)),
         rows=_sum(first[names.ROWS]),
         late=_sum(first[names.LATE]),
-        timeless=timeless // len(forest.grids),
+        timeless=(untimed - ahead) // len(forest.grids),
+        ahead=ahead // len(forest.grids),
         latest=_latest_time(first),
         rows_in_cells=np.bincount(of, rows, minlength=forest.cells).astype(np.int64),
     )
 
 
-def _count_only(df: DataFrame, time: str, watched: dict[str, str]) -> Batch:
+def _count_only(df: DataFrame, time: str, last: int, watched: dict[str, str]) -> Batch:
     """Count the rows of a micro-batch when there is no query to make shards for."""
-    timed = df.selectExpr(f"{micros_sql(df, time)} AS {names.TIME}")
+    timed = df.selectExpr("*", f"{bounded_micros_sql(df, time, last)} AS {names.TIME}")
     counted = [f"{sql} AS {name}" for name, sql in watched.items()]
     table = timed.selectExpr(*counted, f"count_if({names.TIME} IS NULL) AS timeless").toArrow()
-    timeless = _sum(table["timeless"])
+    untimed, ahead = _sum(table["timeless"]), _sum(table[names.AHEAD])
     return replace(
         no_rows(),
-        rows=_sum(table[names.ROWS]) - timeless,
+        rows=_sum(table[names.ROWS]) - untimed,
         late=_sum(table[names.LATE]),
-        timeless=timeless,
+        timeless=untimed - ahead,
+        ahead=ahead,
         latest=_latest_time(table),
     )
 
@@ -165,6 +181,7 @@ def no_rows() -> Batch:
         rows=0,
         late=0,
         timeless=0,
+        ahead=0,
         latest=NEVER,
         rows_in_cells=np.zeros(0, dtype=np.int64),
     )

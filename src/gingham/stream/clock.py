@@ -5,7 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gingham.core.errors import CatalogError
-from gingham.core.time import NEVER, parse_duration
+from gingham.core.time import (
+    CENTURY,
+    FOREVER,
+    LAST_INSTANT,
+    NEVER,
+    parse_delay,
+    parse_duration,
+)
 from gingham.finals.frames import Due
 from gingham.logical.window import Window
 from gingham.session.sources import StreamSource
@@ -25,6 +32,18 @@ class Marks:
         return Marks(max(self.watermark, latest - delay), max(self.latest, latest))
 
 
+def last_instant(now: int, latest: int, earliest: int, ahead: int) -> int:
+    """The last instant at which a row counts: later ones are too far ahead to be true.
+
+    A row may be `ahead` of the clock on the wall, `now`, and of the latest row of the stream.
+    Before any row the earliest row of the first batch is taken for it, if it is less than a century
+    ahead: the time of a simulated stream may be in the future from its beginning.
+    """
+    if latest == NEVER and earliest <= now + CENTURY:
+        latest = earliest
+    return min(max(now, latest) + ahead, LAST_INSTANT)
+
+
 @dataclass(frozen=True, slots=True)
 class Timing:
     """When the windows of a stream are answered: once, early, or again for late rows."""
@@ -32,6 +51,15 @@ class Timing:
     delay: int  # how much later than the latest row a row may come
     lateness: int = 0  # how much later it may come still, and correct windows that were answered
     early: bool = False  # answer windows that are still open, whenever they change
+    ahead: int = FOREVER  # how far in the future a row may be
+
+    def to_json(self) -> dict[str, str]:
+        """The options of `start` that decide when windows are answered, for the checkpoint."""
+        return {
+            "watermark": f"{self.delay / 1e6:g} seconds",
+            "allowed_lateness": f"{self.lateness / 1e6:g} seconds",
+            "output_mode": "update" if self.early else "append",
+        }
 
     def due(self, before: Marks, after: Marks, born: int) -> Due:
         """Which windows of a query are due after a micro-batch that moved the marks."""
@@ -69,5 +97,21 @@ def timing_of(source: StreamSource, output_mode: str, lateness: str) -> Timing:
         raise CatalogError(
             f"output mode {output_mode!r}", "it is none that Gingham knows", "append or update"
         )
-    delay, late = parse_duration(source.watermark), parse_duration(lateness)
-    return Timing(delay, late, early=output_mode == "update")
+    return Timing(
+        delay=parse_duration(source.watermark),
+        lateness=parse_delay("allowed_lateness", lateness),
+        early=output_mode == "update",
+        ahead=source.ahead,
+    )
+
+
+def idle_of(idle: str | None) -> int | None:
+    """After how many microseconds without rows a stream is idle; None if it never is."""
+    if idle is None:
+        return None
+    micros = parse_delay("idle", idle)
+    if micros == 0:
+        raise CatalogError(
+            "idle is 0 s", "a stream would be idle between any two batches", 'idle="30 seconds"'
+        )
+    return micros

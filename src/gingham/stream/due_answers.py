@@ -19,8 +19,9 @@ from gingham.plan.forest import Forest
 from gingham.sinks.answer import Answer, LocalAnswer, StoredAnswer
 from gingham.spark.answers import select_outputs_together
 from gingham.spark.on_executors import answer_due_on_executors
-from gingham.spark.spark_errors import SPARK_ERRORS, failed_job
+from gingham.spark.spark_errors import SPARK_ERRORS, failed_answer, failed_job
 from gingham.spark.unshared import select_outputs
+from gingham.stream.holes import Holes
 
 DueWindows = Mapping[BoundQuery, Due]
 
@@ -29,6 +30,7 @@ DueWindows = Mapping[BoundQuery, Due]
 class DueAnswers:
     """Collects answers by query, why some queries have none, and how long each took."""
 
+    holes: Holes
     answers: dict[str, Answer] = field(default_factory=dict)
     failed: dict[str, GinghamError] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
@@ -41,9 +43,11 @@ class DueAnswers:
         for query, due in due_windows.items():
             start = time.perf_counter()
             try:
-                found = answer(query, table, cells, due)
+                found = self.holes.outside(query.name, answer(query, table, cells, due))
             except GinghamError as error:
                 self.failed[query.name] = error
+            except Exception as error:  # noqa: BLE001  (whatever it is, it is this query's alone)
+                self.failed[query.name] = failed_answer(error)
             else:
                 if found.num_rows:
                     slots[query.name] = found
@@ -64,7 +68,9 @@ class DueAnswers:
         """Answer due windows from shards on the executors, which write answers into folders."""
         for query, due in due_windows.items():
             start = time.perf_counter()
-            slots = answer_due_on_executors(query, shards, forest, due)
+            slots = self.holes.outside_on_executors(
+                query.name, answer_due_on_executors(query, shards, forest, due)
+            )
             try:
                 found = store(query.name, select_outputs(slots, query.query))
             except SPARK_ERRORS as error:

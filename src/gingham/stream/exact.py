@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
@@ -14,25 +17,39 @@ from gingham.checkpoint.log import Log
 from gingham.core.arrays import Ints
 from gingham.core.errors import AnswerError, GinghamError
 from gingham.core.stopwatch import Stopwatch
-from gingham.core.time import NEVER
+from gingham.core.time import FOREVER, LAST_INSTANT, NEVER, wall_clock
 from gingham.finals.recode import recode
 from gingham.plan.bound import BoundQuery
 from gingham.plan.condition_cache import ConditionCache
 from gingham.plan.fold import fold_cells
 from gingham.plan.forest import Forest
-from gingham.session.fragile import fragile, go_on_without
+from gingham.session.fragile import run_in_parts
 from gingham.sinks.delivery import Delivery
+from gingham.spark.event_time import earliest_instant
+from gingham.spark.measure_rows import count_rows
 from gingham.stream.batch import FEW_ROWS, Batch, TooManyShardsError, collect, no_rows
-from gingham.stream.clock import Marks, may_close
+from gingham.stream.clock import Marks, last_instant, may_close
 from gingham.stream.due_answers import DueAnswers, DueWindows
 from gingham.stream.entry import Entry
 from gingham.stream.epoch import NO_EPOCH, Epoch, StoredEpoch
-from gingham.stream.executor_shards import ExecutorShards
+from gingham.stream.executor_shards import ExecutorShards, ShardFolder, recoded_rows
+from gingham.stream.holes import Holes
 from gingham.stream.matched_rows import MatchedRows
 from gingham.stream.planner import Job, Planner
 from gingham.stream.settings import StreamSettings
 from gingham.stream.state import State
 from gingham.stream.work import Answered, Computed, Snapshot
+
+
+def _missing_windows(query: BoundQuery, why: AnswerError) -> AnswerError:
+    """The error of a query that failed for rows of a batch, and misses the windows with them."""
+    return AnswerError(
+        f"query {query.name!r} fails for some row of a batch",
+        why.why,
+        "a predicate that keeps such rows away, or the try_ form of the function; windows with "
+        "rows of that batch have no answer",
+    )
+
 
 # A batch is expected to reach up to so many times as far into the future as the last one did.
 _FARTHER = 4
@@ -59,11 +76,16 @@ class ExactWork:
         self._stored = -1  # the number of the last epoch in the log
         self._computed: tuple[Epoch, Batch] = NO_EPOCH, no_rows()  # what `take` goes on with
         self._few = False  # had the last batch few rows?
+        self._last_instant = LAST_INSTANT  # at which a row of the current batch counts
         self._latest: tuple[int, int] = NEVER, NEVER  # event time after the last two entries
         self._cells = ConditionCache()
         self._folds: tuple[Forest | None, Mapping[int, Ints]] = None, {}
         self._matched = MatchedRows()
+        self._counting = threading.Lock()  # progress is asked for while a batch is processed
         self._removed: set[str] = set()
+        self._holes = Holes()
+        self._new_holes: dict[str, list[list[int]]] = {}  # of the batch that is computed
+        self._unbound: Mapping[str, GinghamError] = job.unbound()  # until it is told
 
     @property
     def queries(self) -> Collection[str]:
@@ -73,7 +95,7 @@ class ExactWork:
     @property
     def registered(self) -> Collection[str]:
         """The names of the exact queries that the loom has now."""
-        return [query.name for query in self._job.queries()]
+        return [*(query.name for query in self._job.queries()), *self._job.unbound()]
 
     @property
     def current(self) -> Epoch:
@@ -104,14 +126,13 @@ class ExactWork:
     ) -> Computed:
         """Plan the epoch of a micro-batch, make its shards, and log the epoch if it is new."""
         before = last.marks_of(stream)
+        self._last_instant = self._find_last_instant(rows, before)
         planned = self._planner.plan(self._epoch, before, rows, self._state)
         watch.lap("plan")
         epoch, batch = self._collect(rows, planned, before)
         watch.lap("shards")
         folders = self._write_shards(last.number + 1, batch)
-        if epoch.number != self._stored:
-            self._log.write_epoch(epoch.number, epoch.to_json())
-            self._stored = epoch.number
+        epoch = self._write_epoch(epoch)
         self._computed = epoch, batch
         return Computed(
             table=batch.shards,
@@ -119,59 +140,111 @@ class ExactWork:
                 "epoch": epoch.number,
                 "backfilled": sorted(epoch.backfilled),
                 "folders": folders,
+                "holes": self._new_holes,
             },
             rows=batch.rows,
             late=batch.late,
             timeless=batch.timeless,
+            ahead=batch.ahead,
             latest=batch.latest,
         )
 
     def _collect(self, rows: DataFrame | None, epoch: Epoch, before: Marks) -> tuple[Epoch, Batch]:
-        """Make the shards of a micro-batch; leave out queries that bring the job down."""
+        """Make the shards of a micro-batch; queries that bring the job down have a hole there."""
+        self._new_holes = {}
         if rows is None:
             return epoch, no_rows()
-        try:
-            return go_on_without(
-                fragile(epoch.queries),
-                lambda: (epoch, self._shards_of(rows, epoch, before)),
-                lambda suspects, why: self._collect(
-                    rows, self._set_aside(epoch, suspects, why, before), before
-                ),
-            )
-        except TooManyShardsError as found:
-            return self._collect(rows, epoch.moved_to_executors(found.grids), before)
+        job, quarantine = self._job, self._planner.quarantine
 
-    def _set_aside(
-        self, epoch: Epoch, suspects: Sequence[BoundQuery], why: AnswerError, before: Marks
-    ) -> Epoch:
-        """Quarantine the suspects, and plan the micro-batch again without them."""
-        self._planner.quarantine.hold(suspects, why)
-        return self._planner.without(self._epoch, epoch, suspects, before)
+        def attempt(queries: Sequence[BoundQuery]) -> tuple[Epoch, Batch]:
+            """Make the shards of some of the queries; too many go to the executors."""
+            part = self._planner.only(epoch, queries, before)
+            while True:
+                try:
+                    return part, self._shards_of(rows, part, before)
+                except TooManyShardsError as found:
+                    part = part.moved_to_executors(found.grids)
+
+        admitted = quarantine.admitted(epoch.queries)
+        parts, culprits = run_in_parts(admitted, attempt, lambda: count_rows(rows, job.time))
+        if not culprits and len(parts) == 1:
+            part, batch = parts[0]
+        else:
+            for _, batch in parts:
+                if batch.cached is not None:
+                    batch.cached.unpersist()
+            for query, why in culprits:
+                quarantine.hold([query], _missing_windows(query, why))
+            failed = {query.name for query, _ in culprits}
+            part, batch = attempt([query for query in admitted if query.name not in failed])
+        ran = {query.name for query in part.queries}
+        missing = [query.name for query in epoch.queries if query.name not in ran]
+        if not missing:
+            return part, batch
+        if batch.rows:
+            first = count_rows(rows, job.time)[1]
+            self._new_holes = {name: [[first, batch.latest]] for name in missing}
+        return self._under(epoch, part, batch)
+
+    def _under(self, epoch: Epoch, part: Epoch, batch: Batch) -> tuple[Epoch, Batch]:
+        """The shards of a part of an epoch's queries, as shards of the epoch itself."""
+        old, new = part.codebook, epoch.codebook
+        grids = epoch.forest.grids if epoch.forest is not None else ()
+        whole = epoch.moved_to_executors(g for g in grids if g.number in part.on_executors)
+        on_executors = batch.on_executors
+        return whole, replace(
+            batch,
+            shards=recode(batch.shards, old, new),
+            on_executors=recoded_rows(on_executors, old, new) if on_executors is not None else None,
+            rows_in_cells=np.zeros(0, dtype=np.int64),  # rows are not counted by query here
+        )
 
     def _shards_of(self, rows: DataFrame, epoch: Epoch, before: Marks) -> Batch:
         """Make the shards of a micro-batch with one Spark job, under the plan of an epoch."""
         job = self._job
-        return collect(
-            rows,
-            epoch.plan,
-            job.lookups,
-            job.time,
-            before.watermark,
-            self._expected_time,
-            few=self._few,
-            on_executors=epoch.on_executors,
-            most=job.most_on_driver,
-            folded_cells=self._folds_of(epoch),
-        )
+        with job.lookups.checked():
+            return collect(
+                rows,
+                epoch.plan,
+                job.lookups,
+                job.time,
+                before.watermark,
+                self._last_instant,
+                self._expected_time,
+                few=self._few,
+                on_executors=epoch.on_executors,
+                most=job.most_on_driver,
+                folded_cells=self._folds_of(epoch),
+            )
 
-    def _write_shards(self, number: int, batch: Batch) -> list[str]:
-        """Let executors write their shards of a micro-batch; gives the names of folders."""
+    def _find_last_instant(self, rows: DataFrame | None, before: Marks) -> int:
+        """The last instant at which a row of a micro-batch counts; found once for all its jobs."""
+        ahead, time, earliest = self._job.timing.ahead, self._job.time, NEVER
+        if before.latest == NEVER and ahead < FOREVER and rows is not None:
+            earliest = earliest_instant(rows, time)
+        return last_instant(wall_clock(), before.latest, earliest, ahead)
+
+    def _write_epoch(self, epoch: Epoch) -> Epoch:
+        """Log an epoch if it is new; gives it under another number if its own is taken.
+
+        That is so if a step failed after its epoch was written: queries may have changed since.
+        """
+        if epoch.number == self._stored:
+            if epoch is self._epoch:
+                return epoch
+            epoch = replace(epoch, number=self._stored + 1)
+        self._log.write_epoch(epoch.number, epoch.to_json())
+        self._stored = epoch.number
+        return epoch
+
+    def _write_shards(self, number: int, batch: Batch) -> list[dict[str, Any]]:
+        """Let executors write their shards of a micro-batch; gives the folders, for the log."""
         if batch.on_executors is None:
             return []
         folder = self._executor_shards.write(number, batch.on_executors)
         if batch.cached is not None:
             batch.cached.unpersist()
-        return [folder]
+        return [folder.to_json()]
 
     def _folds_of(self, epoch: Epoch) -> Mapping[int, Ints]:
         """The cells that stand for others under an epoch's plan, computed once a plan."""
@@ -192,10 +265,12 @@ class ExactWork:
     def take(self, entry: Entry, table: pa.Table) -> None:
         """Add the shards of the micro-batch that was computed just now to the state."""
         epoch, batch = self._computed
-        self._change_epoch(epoch)
-        self._matched.add(batch.rows_in_cells)
+        with self._counting:
+            self._change_epoch(epoch)
+            self._matched.add(batch.rows_in_cells)
         self._state.add(table, epoch.codebook)
-        for folder in entry.details["folders"]:
+        self._holes.add(entry.details)
+        for folder in _folders(entry.details):
             self._executor_shards.add(folder, epoch.codebook)
         self._note_latest(entry)
         self._few = batch.rows <= FEW_ROWS
@@ -208,14 +283,13 @@ class ExactWork:
             return
         self._matched.settle(self._epoch.forest, self._cells)
         gone = {q.name for q in self._epoch.queries} - {q.name for q in epoch.queries}
-        # What is known of a query that was set aside is still to be seen.
-        self._removed |= gone - set(self._planner.quarantine.names)
+        self._removed |= gone
         self._epoch = replace(epoch, backfilled=frozenset())
         self._cells = ConditionCache()
 
     def answer(self, before: Entry, entry: Entry) -> Answered:
         """Answer the windows that a log entry closes, on the driver or on executors."""
-        epoch, due_answers = self._epoch, DueAnswers()
+        epoch, due_answers = self._epoch, DueAnswers(self._holes)
         due = self._due_windows(before, entry)
         on_driver = {q: d for q, d in due.items() if not epoch.is_on_executors(q)}
         if on_driver and epoch.forest is not None:
@@ -226,9 +300,9 @@ class ExactWork:
         on_executors = {q: d for q, d in due.items() if epoch.is_on_executors(q)}
         if on_executors and epoch.forest is not None:
             left = self._state.of(epoch.on_executors, epoch.forest)
-            folders = entry.details["folders"]
+            folders = _folders(entry.details)
             shards = self._executor_shards.shards(
-                epoch.forest, left, folders[-1] if folders else None
+                epoch.forest, left, folders[-1].name if folders else None
             )
             if shards is not None:
                 store = partial(self._delivery.store, entry.number)
@@ -251,7 +325,9 @@ class ExactWork:
 
     def forget(self, entry: Entry) -> None:
         """Drop shards of the state that no window needs after a log entry."""
-        self._state.prune(self._floors(entry), self._epoch.forest)
+        floors = self._floors(entry)
+        self._state.prune(floors, self._epoch.forest)
+        self._holes.forget(floors.values())
 
     def _floors(self, entry: Entry) -> Mapping[int, int]:
         """The instant from which on shards of each grid are needed after a log entry."""
@@ -259,7 +335,7 @@ class ExactWork:
 
     def snapshot(self, entry: Entry) -> Snapshot:
         """Gather the shards that are needed after a log entry, for a snapshot."""
-        forest, folders = self._epoch.forest, list[str]()
+        forest, folders = self._epoch.forest, list[ShardFolder]()
         if forest is not None and self._executor_shards:
             left = self._state.of(self._epoch.on_executors, forest)
             floors = self._floors(entry)
@@ -267,13 +343,17 @@ class ExactWork:
             self._state.drop(self._epoch.on_executors, forest)
         return Snapshot(
             table=self._state.table,
-            details={**entry.details, "folders": folders},
+            details={
+                **entry.details,
+                "folders": [folder.to_json() for folder in folders],
+                "holes": self._holes.to_json(),
+            },
             epochs=[self._stored],
         )
 
     def snapshot_written(self, snapshot: Snapshot) -> None:
         """Delete folders of executors' shards that the snapshot does not name."""
-        self._executor_shards.keep_only(snapshot.details["folders"], self._epoch.codebook)
+        self._executor_shards.keep_only(_folders(snapshot.details), self._epoch.codebook)
 
     def open(self) -> None:
         """Nothing to read before recovery: log entries name their epochs."""
@@ -283,15 +363,28 @@ class ExactWork:
         number = entry.details["epoch"]
         stored = StoredEpoch.from_json(self._log.epoch(number).about)
         if number != self._stored:
-            bound = [self._job.bind(sql, name) for name, sql in stored.texts.items()]
-            self._epoch = stored.bound(self._job.stream, bound)
+            self._epoch = stored.bound(self._job.stream, self._bind_again(stored))
             self._stored = number
             self._cells = ConditionCache()
         codebook = self._epoch.codebook
         self._state.add(recode(table, stored.codebook, codebook), codebook)
-        for folder in entry.details["folders"]:
-            self._executor_shards.add(folder, stored.codebook)
+        self._holes.add(entry.details)
+        for folder in _folders(entry.details):
+            self._executor_shards.restore(folder, stored.codebook)
         self._note_latest(entry)
+
+    def check_restored(self) -> None:
+        """Raise if executors' shards that were restored cannot be read."""
+        self._executor_shards.check()
+
+    def _bind_again(self, stored: StoredEpoch) -> list[BoundQuery]:
+        """Bind the queries of a stored epoch; one that Spark refuses now leaves the plan."""
+        bound: list[BoundQuery] = []
+        for name, sql in stored.texts.items():
+            # It was removed meanwhile, or the loom has set it aside and tells why.
+            with suppress(GinghamError):
+                bound.append(self._job.bind(sql, name))
+        return bound
 
     def _note_latest(self, entry: Entry) -> None:
         """Remember the latest event time of a log entry and of the one before."""
@@ -303,15 +396,23 @@ class ExactWork:
     def removed(self) -> Collection[str]:
         """The queries that left the plan since this was asked last."""
         removed, self._removed = self._removed, set()
-        for name in removed:
-            self._matched.of_query.pop(name, None)
+        with self._counting:
+            for name in removed:
+                self._matched.of_query.pop(name, None)
         return removed
 
     def set_aside(self) -> Mapping[str, GinghamError]:
-        """The queries that were quarantined since this was asked last, and why."""
-        return self._planner.quarantine.new_reasons()
+        """The queries that were set aside since this was asked last, and why."""
+        unbound, self._unbound = self._unbound, {}
+        return {**unbound, **self._planner.quarantine.new_reasons()}
 
     def matched(self) -> Mapping[str, int]:
         """How many rows of the stream met the WHERE of each query."""
-        self._matched.settle(self._epoch.forest, self._cells)
-        return self._matched.of_query
+        with self._counting:
+            self._matched.settle(self._epoch.forest, self._cells)
+            return dict(self._matched.of_query)
+
+
+def _folders(details: Mapping[str, Any]) -> list[ShardFolder]:
+    """The folders of executors' shards that the details of a log entry name."""
+    return [ShardFolder(**found) for found in details["folders"]]

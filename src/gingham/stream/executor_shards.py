@@ -8,41 +8,78 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
 from functools import reduce
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from gingham.checkpoint.files import Files
+from gingham.checkpoint.lease import Lease
 from gingham.core import names
+from gingham.core.errors import CheckpointError
 from gingham.finals.recode import moves
 from gingham.plan.forest import Codebook, Forest
 from gingham.spark.on_executors import condense_on_executors
 from gingham.spark.rows_to_shards import in_grids_sql
 from gingham.spark.select_chain import SelectChain
+from gingham.spark.spark_errors import SPARK_ERRORS, spark_message
+
+
+@dataclass(frozen=True, slots=True)
+class ShardFolder:
+    """A folder of executors' shards as the log names it, so that none of its files can be lost."""
+
+    name: str
+    files: Mapping[str, int]  # the size in bytes of each
+
+    def to_json(self) -> dict[str, Any]:
+        """The folder as JSON for the log; `ShardFolder(**found)` reads it again."""
+        return asdict(self)
 
 
 class ExecutorShards:
     """The folders of shards of a stream, and what their cells and columns mean."""
 
-    def __init__(self, spark: SparkSession, files: Files) -> None:
+    def __init__(self, spark: SparkSession, files: Files, lease: Lease) -> None:
         self._spark = spark
         self._files = files
+        self._lease = lease
         self._books: dict[str, Codebook] = {}
 
     def __bool__(self) -> bool:
         return bool(self._books)
 
-    def write(self, number: int, shards: DataFrame) -> str:
+    def write(self, number: int, shards: DataFrame) -> ShardFolder:
         """Write a folder with the executors' shards of a batch; it counts once the log names it."""
-        folder = f"{number:012d}"
-        shards.write.mode("overwrite").parquet(self._path(folder))
-        return folder
+        return self._written(f"{number:012d}-{self._lease.term}", shards)
 
-    def add(self, folder: str, book: Codebook) -> None:
+    def add(self, folder: ShardFolder, book: Codebook) -> None:
         """Count a folder that a log entry names among the shards of the stream."""
-        self._books[folder] = book
+        self._books[folder.name] = book
+
+    def restore(self, folder: ShardFolder, book: Codebook) -> None:
+        """Count a folder that a log entry names after a restart; raise if it lacks a file."""
+        found = self._files.within(folder.name).sizes()
+        if found != folder.files:
+            names = sorted(found.keys() ^ folder.files.keys()) or sorted(
+                name for name, size in found.items() if folder.files[name] != size
+            )
+            raise self._damaged(f"{folder.name}/{names[0]} is missing, new, or has another size")
+        self.add(folder, book)
+
+    def check(self) -> None:
+        """Raise if a file of a folder cannot be read: its file system has checksums of all."""
+        if not self._books:
+            return
+        paths = [self._path(folder) for folder in self._books]
+        try:
+            files = self._spark.read.format("binaryFile").load(paths)
+            files.write.format("noop").mode("overwrite").save()
+        except SPARK_ERRORS as error:
+            raise self._damaged(spark_message(error)) from error
 
     def shards(self, forest: Forest, on_driver: pa.Table, fresh: str | None) -> DataFrame | None:
         """Read executors' shards under the codebook of a forest; folder `fresh` is new.
@@ -64,7 +101,7 @@ class ExecutorShards:
 
     def compact(
         self, number: int, forest: Forest, on_driver: pa.Table, floors: Mapping[int, int]
-    ) -> str:
+    ) -> ShardFolder:
         """Merge shards that are still needed into one new folder; delete nothing yet."""
         needed = " OR ".join(
             f"({in_grids_sql(names.CELL, [grid])} AND {names.INSTANT} >= {floors[grid.number]}L)"
@@ -73,41 +110,59 @@ class ExecutorShards:
         shards = self.shards(forest, on_driver, None)
         assert shards is not None  # asked only if there is a folder
         shards = shards.drop(names.FRESH).where(needed)
-        folder = f"{number:012d}-all"
-        condense_on_executors(shards, forest).write.mode("overwrite").parquet(self._path(folder))
-        return folder
+        return self._written(
+            f"{number:012d}-{self._lease.term}-all", condense_on_executors(shards, forest)
+        )
 
-    def keep_only(self, folders: Iterable[str], book: Codebook) -> None:
+    def keep_only(self, folders: Iterable[ShardFolder], book: Codebook) -> None:
         """Delete all folders of shards but these, whose cells and columns are of this plan."""
-        self._books = dict.fromkeys(folders, book)
+        self._books = dict.fromkeys((folder.name for folder in folders), book)
+        self._lease.check()
         for folder in self._files.folders():
             if folder not in self._books:
                 self._files.delete_folder(folder)
 
     def _recoded(self, folder: str, old: Codebook, new: Codebook) -> DataFrame:
         """Read a folder of shards, recoded from the old cells and columns to the new ones."""
-        rows = self._spark.read.parquet(self._path(folder))
-        if old == new:
-            return rows
-        cells = [
-            f"WHEN {names.CELL} >= {first}L AND {names.CELL} < {first + len(places)}L THEN "
-            f"get(from_json('{json.dumps(places.tolist())}', 'array<bigint>'), "
-            f"CAST({names.CELL} - {first}L AS INT))"
-            for first, places in moves(old, new)
-        ]
-        moved = f"CASE {' '.join(cells)} END" if cells else "CAST(NULL AS BIGINT)"
-        columns = [
-            f"{kind(before.index(sql))} AS {kind(i)}"
-            for kind, before, after in (
-                (names.key, old.keys, new.keys),
-                (names.partial, old.columns, new.columns),
-            )
-            for i, sql in enumerate(after)
-            if sql in before
-        ]
-        chain = SelectChain(rows).select(names.INSTANT, f"{moved} AS {names.CELL}", *columns)
-        return chain.to_dataframe().where(f"{names.CELL} IS NOT NULL")
+        return recoded_rows(self._spark.read.parquet(self._path(folder)), old, new)
+
+    def _written(self, folder: str, shards: DataFrame) -> ShardFolder:
+        """Write shards into a new folder; no two processes write to the same one."""
+        shards.write.mode("overwrite").parquet(self._path(folder))
+        return ShardFolder(folder, self._files.within(folder).sizes())
+
+    def _damaged(self, why: str) -> CheckpointError:
+        """The error of shards in the checkpoint that are not complete."""
+        return CheckpointError(
+            f"shards in {self._files.root} cannot be read",
+            why,
+            "the checkpoint from a copy, or a new folder to start afresh",
+        )
 
     def _path(self, folder: str) -> str:
         """The path of a folder of executors' shards in the checkpoint."""
         return f"{self._files.root}/{folder}"
+
+
+def recoded_rows(rows: DataFrame, old: Codebook, new: Codebook) -> DataFrame:
+    """Recode shards on the executors from the old cells and columns to the new ones."""
+    if old == new:
+        return rows
+    cells = [
+        f"WHEN {names.CELL} >= {first}L AND {names.CELL} < {first + len(places)}L THEN "
+        f"get(from_json('{json.dumps(places.tolist())}', 'array<bigint>'), "
+        f"CAST({names.CELL} - {first}L AS INT))"
+        for first, places in moves(old, new)
+    ]
+    moved = f"CASE {' '.join(cells)} END" if cells else "CAST(NULL AS BIGINT)"
+    columns = [
+        f"{kind(before.index(sql))} AS {kind(i)}"
+        for kind, before, after in (
+            (names.key, old.keys, new.keys),
+            (names.partial, old.columns, new.columns),
+        )
+        for i, sql in enumerate(after)
+        if sql in before
+    ]
+    chain = SelectChain(rows).select(names.INSTANT, f"{moved} AS {names.CELL}", *columns)
+    return chain.to_dataframe().where(f"{names.CELL} IS NOT NULL")

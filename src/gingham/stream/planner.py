@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from pyspark.sql import DataFrame, SparkSession
 
+from gingham.core.errors import GinghamError
 from gingham.core.time import NEVER
 from gingham.finals.shards import shards_in
 from gingham.optimizer import optimize
@@ -43,6 +44,8 @@ class Job:
     cost: Cost = field(default_factory=Cost)
     fold_cells: bool = False  # are cells that no query tells apart one shard?
     optimize: Callable[..., Plan] = optimize
+    # Registered queries that Spark refuses now, and why: they have no answers, but are not removed.
+    unbound: Callable[[], Mapping[str, GinghamError]] = dict
 
 
 class Planner:
@@ -55,7 +58,7 @@ class Planner:
 
     def plan(self, epoch: Epoch, before: Marks, df: DataFrame | None, state: State) -> Epoch:
         """Plan the epoch of a micro-batch; gives the epoch before if nothing has changed."""
-        wanted = self.quarantine.admitted(self._job.queries())
+        wanted = self._job.queries()
         if df is not None and before.latest == NEVER and have_different_edges(wanted):
             self.rates.statistics = self._first_look(df, wanted)
         planned = self._next(epoch, wanted, before)
@@ -73,13 +76,11 @@ class Planner:
             grids_for_executors(on_driver, self._job.most_on_driver // 2)
         )
 
-    def without(
-        self, epoch: Epoch, planned: Epoch, culprits: Iterable[BoundQuery], before: Marks
-    ) -> Epoch:
-        """Plan the epoch that follows `epoch` once more, without the queries that failed."""
-        failed = {query.name for query in culprits}
-        rest = [q for q in planned.queries if q.name not in failed]
-        return self._next(epoch, rest, before)
+    def only(self, planned: Epoch, queries: Sequence[BoundQuery], before: Marks) -> Epoch:
+        """Plan a batch with some of the queries of an epoch, in the same trees and grids."""
+        if len(queries) == len(planned.queries):
+            return planned
+        return self._next(planned, queries, before)
 
     def _next(self, epoch: Epoch, queries: Sequence[BoundQuery], before: Marks) -> Epoch:
         """The epoch that follows for these queries, with the ages that backfill may use."""

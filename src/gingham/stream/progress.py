@@ -21,6 +21,7 @@ class BatchProgress:
     rows: int
     late: int
     timeless: int
+    ahead: int  # rows too far in the future, which are in no window
     shards: int  # that this batch added; of estimates: rows of sketches
     state: int  # how many of these are in memory after it
     watermark: datetime | None
@@ -63,7 +64,9 @@ class StreamProgress:
     rows: int = 0
     late: int = 0
     timeless: int = 0
+    ahead: int = 0
     last: BatchProgress | None = None
+    error: str | None = None  # why time does not pass while the stream is idle
     queries: dict[str, QueryProgress] = field(default_factory=dict)
 
 

@@ -1,8 +1,9 @@
-"""Queries that brought a batch down: they are left out until they are removed or changed."""
+"""Queries that brought a batch down: they are left out for some batches, then tried again."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
 
 from gingham.core.errors import GinghamError
@@ -32,35 +33,53 @@ class _Query(Protocol):
 
 
 AnyQuery = TypeVar("AnyQuery", bound=_Query)
+_LONGEST = 64  # batches that a query is left out before it is tried again
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """A query that is held back: its text, for how many batches, and how many are left."""
+
+    text: str
+    pause: int
+    left: int
 
 
 class Quarantine:
-    """Holds queries back by name and text, and tells once why each was set aside."""
+    """Holds queries back by name and text for some batches, and tells once why.
+
+    A query that fails again when it comes back stays out for twice as long.
+    """
 
     def __init__(self) -> None:
-        self._held: dict[str, str] = {}
+        self._held: dict[str, _Held] = {}
         self._reasons: dict[str, GinghamError] = {}
 
     def hold(self, queries: Iterable[_Query], why: GinghamError) -> None:
-        """Leave these queries out of the stream's plans from now on, and remember why."""
+        """Leave these queries out of the stream's plans for a while, and remember why."""
         for query in queries:
-            self._held[query.name] = query.query.text
+            before = self._held.get(query.name)
+            known = before is not None and before.text == query.query.text
+            pause = min(max(1, 2 * before.pause), _LONGEST) if known and before else 0
+            self._held[query.name] = _Held(query.query.text, pause, pause)
             self._reasons[query.name] = why
 
     def admitted(self, registered: Sequence[AnyQuery]) -> list[AnyQuery]:
-        """The registered queries that are not in quarantine; a changed one may come back."""
+        """The registered queries that are not held back from the batch that comes now."""
         for name in self._held.keys() - {query.name for query in registered}:
             self.release(name)
-        return [query for query in registered if self._held.get(query.name) != query.query.text]
+        admitted: list[AnyQuery] = []
+        for query in registered:
+            held = self._held.get(query.name)
+            if held is None or held.text != query.query.text or held.left <= 0:
+                admitted.append(query)
+            else:
+                self._held[query.name] = replace(held, left=held.left - 1)
+        return admitted
 
     def release(self, name: str) -> None:
         """Let a query of this name into the stream's plans again."""
         self._held.pop(name, None)
-
-    @property
-    def names(self) -> Collection[str]:
-        """The names of the queries in quarantine."""
-        return self._held.keys()
 
     def new_reasons(self) -> Mapping[str, GinghamError]:
         """Why queries were quarantined since this was asked last, by name."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -12,10 +12,13 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
 from gingham.checkpoint.files import Files
+from gingham.checkpoint.lease import Lease
 from gingham.checkpoint.log import Log
-from gingham.core.errors import CheckpointError
+from gingham.checkpoint.spark_source import SparkSource
+from gingham.core.errors import CatalogError, CheckpointError
 from gingham.sinks.delivery import Delivery
-from gingham.sinks.sink import Sink
+from gingham.sinks.sink import OwnedSink, Sink
+from gingham.spark.spark_errors import SPARK_ERRORS, spark_message
 from gingham.spark.spark_session import with_settings
 from gingham.stream.exact import ExactWork
 from gingham.stream.executor_shards import ExecutorShards
@@ -24,7 +27,6 @@ from gingham.stream.planner import Job
 from gingham.stream.running import RunningStream
 from gingham.stream.settings import StreamSettings
 
-_SOURCE = "source"  # what Spark itself keeps
 _OPENED = 2.0  # seconds until sources are expected to be open
 # For files on this machine Spark's default starts processes to set permissions and to look at
 # links, three times a batch; this one writes and renames in the JVM. A local rename is atomic.
@@ -42,10 +44,16 @@ class Start:
     trigger: Mapping[str, object] | None
     listeners: list[Listener]
     settings: StreamSettings
+    adopt_sink: bool = False  # may it hold answers of another checkpoint?
 
-    def delivery(self, files: Files) -> Delivery:
+    def claim_sink(self, checkpoint: str) -> None:
+        """Let a durable sink refuse answers of this checkpoint if it holds those of another."""
+        if isinstance(self.sink, OwnedSink):
+            self.sink.claim(checkpoint, adopt=self.adopt_sink)
+
+    def delivery(self, files: Files, lease: Lease) -> Delivery:
         """The delivery of answers to the sink, with this folder for those that must wait."""
-        return Delivery(self.sink, files, self.settings.sink_patience)
+        return Delivery(self.sink, files, lease, self.settings.sink_patience)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,15 +64,36 @@ class StartedStream:
     work: ExactWork
 
 
-def start_exact(job: Job, rows: DataFrame, files: Files, start: Start) -> StartedStream:
+def start_exact(job: Job, rows: DataFrame, files: Files, log: Log, start: Start) -> StartedStream:
     """Recover a stream from its checkpoint folder, and answer exact queries over it."""
-    log, delivery = Log(files), start.delivery(files)
-    shards = ExecutorShards(job.spark, files.within("executors"))
+    delivery = start.delivery(files, log.lease)
+    shards = ExecutorShards(job.spark, files.within("executors"), log.lease)
     work = ExactWork(job, log, delivery, shards, start.settings)
-    loop = StreamLoop([job.stream], work, log, delivery, start.listeners, start.settings)
+    source = SparkSource(files)
+    loop = StreamLoop(
+        [job.stream],
+        work,
+        log,
+        delivery,
+        start.listeners,
+        start.settings,
+        {job.stream: source},
+    )
     loop.recover()
     query = read_stream(job.spark, loop, job.stream, rows, files, start, label=job.stream)
-    return StartedStream(RunningStream(query, loop), work)
+    return StartedStream(RunningStream(job.stream, query, loop), work)
+
+
+def refuse_running(spark: SparkSession, labels: Iterable[str]) -> None:
+    """Refuse to start streams that run in this Spark session already."""
+    active = {query.name for query in spark.streams.active}
+    for label in labels:
+        if _query_name(label) in active:
+            raise CatalogError(
+                f"stream {label!r} is running in this Spark session",
+                "it was started before, by this loom or by another one",
+                "running.stop() first, or another name for the stream",
+            )
 
 
 def read_stream(
@@ -78,13 +107,20 @@ def read_stream(
     label: str,
 ) -> StreamingQuery:
     """Start Spark's streaming query, which hands every micro-batch to a loop."""
-    _refuse_lost_source(files, loop.last_batch(stream))
     writer = rows.writeStream.foreachBatch(partial(loop.batch, stream))
-    writer = writer.queryName(f"gingham {label}")
-    writer = writer.option("checkpointLocation", f"{files.root}/{_SOURCE}")
+    writer = writer.queryName(_query_name(label))
+    writer = writer.option("checkpointLocation", SparkSource(files).root)
     trigger: dict[str, Any] = dict(start.trigger or {"processingTime": "0 seconds"})
     with with_settings(spark, _LOCAL_FILES if files.is_local else {}):
-        query = writer.trigger(**trigger).start()
+        try:
+            query = writer.trigger(**trigger).start()
+        except SPARK_ERRORS as error:
+            raise CheckpointError(
+                f"stream {stream!r} cannot be started",
+                spark_message(error),
+                "a trigger and a source that Spark takes; if it is a file of the checkpoint that "
+                "is damaged: the checkpoint from a copy, or a new folder",
+            ) from error
         _await_sources(query)
     return query
 
@@ -98,12 +134,6 @@ def _await_sources(query: StreamingQuery) -> None:
         time.sleep(0.01)
 
 
-def _refuse_lost_source(files: Files, batch: int) -> None:
-    """Raise if Spark's checkpoint of the source lacks a micro-batch that is in the log."""
-    # Without it Spark would start over and count batches from zero, which are in the log already.
-    if batch >= 0 and not files.exists(f"{_SOURCE}/offsets/{batch}"):
-        raise CheckpointError(
-            f"{files.root}/{_SOURCE} does not know batch {batch}",
-            "the log holds its shards, but where the source stood then is lost",
-            "the checkpoint from a copy, or a new folder to start afresh",
-        )
+def _query_name(label: str) -> str:
+    """The name under which Spark knows the streaming query of a stream."""
+    return f"gingham {label}"

@@ -25,6 +25,7 @@ class Computed:
     rows: int = 0
     late: int = 0  # rows before the watermark
     timeless: int = 0  # rows without a time, which are in no window
+    ahead: int = 0  # rows too far in the future, which are in no window
     latest: int = NEVER  # the latest event time of the rows
 
 
@@ -53,7 +54,7 @@ class Work(Protocol):
     The loop calls `compute`, writes the log entry, and calls `take`, `answer` and `forget`; from
     time to time `snapshot` and `snapshot_written`. After a restart it calls `open`, then `restore`
     for the newest snapshot and every entry after it, with `answer` where an entry was not finished
-    and `resume` where it was.
+    and `resume` where it was, and `check_restored` before the first answer.
     """
 
     @property
@@ -115,6 +116,10 @@ class Work(Protocol):
 
     def restore(self, entry: Entry, table: pa.Table, *, is_snapshot: bool) -> None:
         """Add the table of a log entry or snapshot to the state after a restart."""
+        ...
+
+    def check_restored(self) -> None:
+        """Raise if something that was restored, and is not in the log itself, is damaged."""
         ...
 
     def resume(self, entry: Entry, done: Mapping[str, Any]) -> None:

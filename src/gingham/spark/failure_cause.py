@@ -1,0 +1,33 @@
+"""Why a Spark job failed: because of the rows, or because of what it runs on.
+
+Only rows may cost a query its answer. Everything else is raised, so that the batch is tried again.
+"""
+
+from __future__ import annotations
+
+import re
+
+from py4j.protocol import Py4JNetworkError
+
+# A job that was cancelled or interrupted, a context that was stopped, machines that are lost or
+# full, and functions that executors cannot load.
+_NOT_BY_ROWS = re.compile(
+    r"\bcancell?ed\b|InterruptedException|\binterrupted\b|SparkContext (?:was|has been) "
+    r"(?:shut down|stopped)|stopped SparkContext|OutOfMemoryError|No space left on device"
+    r"|ExecutorLostFailure|FetchFailed|Connection (?:refused|reset)|TaskKilled"
+    r"|ModuleNotFoundError|ImportError|PYTHON_VERSION_MISMATCH|Cannot run program",
+    re.IGNORECASE,
+)
+
+
+def is_caused_by_rows(error: BaseException) -> bool:
+    """Whether a failed Spark job may fail because of the values in its rows.
+
+    >>> is_caused_by_rows(Exception("[DIVIDE_BY_ZERO] Division by zero."))
+    True
+    >>> is_caused_by_rows(Exception("Job 7 cancelled part of cancelled job group"))
+    False
+    """
+    if isinstance(error, Py4JNetworkError):
+        return False
+    return _NOT_BY_ROWS.search(str(error)) is None
