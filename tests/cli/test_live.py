@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from gingham.cli.live import WorkloadEdits
+from gingham.cli.live import LINE_SECONDS, ProgressLines, WorkloadEdits
 from gingham.cli.load_workload import load_workload
 from gingham.cli.outline import Problems
 from gingham.cli.workload import read_workload
 from gingham.loom import Loom
+from gingham.stream.progress import BatchProgress
 from tests.replay import SCHEMA
 
 STREAM = f"{{name: trades, path: trades, time: ts, schema: '{SCHEMA}', "
@@ -63,7 +64,7 @@ def test_a_query_that_only_moved_in_the_file_stays_the_same(file: File):
 @pytest.mark.parametrize(
     "bad",
     [
-        {"a": COUNT, "b": "SELECT nonsense FROM trades GROUP BY window(ts, '5 s')"},
+        {"a": COUNT, "b": "SELECT nonsense FROM trades GROUP BY window(ts, '5 seconds')"},
         {"b": COUNT, "c": "SELECT"},
         {"stream": "checkpoint: elsewhere, watermark: 5 seconds}", "b": COUNT},
     ],
@@ -81,3 +82,43 @@ def test_a_checkpoint_needs_a_watermark(tmp_path: Path):
     _, problems = read_workload(path)
     assert isinstance(problems, Problems)
     assert any("without a watermark" in error.what for error in problems.errors)
+
+
+def batch(number: int, **failed: str) -> BatchProgress:
+    return BatchProgress(
+        stream="trades",
+        number=number,
+        ahead=0,
+        batch=number,
+        epoch=0,
+        queries=1,
+        rows=1,
+        late=0,
+        timeless=0,
+        shards=1,
+        state=1,
+        watermark=None,
+        latest=None,
+        answered={},
+        failed=failed,
+        seconds={},
+    )
+
+
+def test_lines_of_progress_are_few_but_a_new_error_is_told_at_once(
+    capsys: pytest.CaptureFixture[str],
+):
+    now = 100.0
+    lines = ProgressLines(lambda: now)
+    for number in range(3):
+        lines.show(batch(number))
+    lines.show(batch(3, q="its sink failed: no [red]"))
+    lines.show(batch(4, q="its sink failed: no [red]"))
+    now += LINE_SECONDS
+    lines.show(batch(5))
+    assert [line.partition(": 1 rows")[0] for line in capsys.readouterr().err.splitlines()] == [
+        "batch 0",
+        "query 'q': its sink failed: no [red]",
+        "batch 3",
+        "batch 5",
+    ]

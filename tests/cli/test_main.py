@@ -110,7 +110,8 @@ def test_every_bad_query_is_reported_with_its_line(tmp_path):
 
 
 def test_a_source_that_cannot_be_read_is_reported_once_and_hides_nothing_else(tmp_path):
-    joined = "SELECT max(a) AS a FROM trades JOIN names USING (symbol) GROUP BY window(ts, '5 s')"
+    window = "GROUP BY window(ts, '5 seconds')"
+    joined = f"SELECT max(a) AS a FROM trades JOIN names USING (symbol) {window}"
     file = workload(
         tmp_path,
         {"joined": joined, "endless": "SELECT sum(vol) AS total FROM trades"},
@@ -152,7 +153,7 @@ def test_a_query_that_fails_does_not_touch_the_others(tmp_path):
     result = gingham("run", workload(tmp_path, {"fails": fails, "sums": SUMS}))
     assert result.exit_code == 1
     assert "sums: 2 rows" in result.stdout
-    assert "query 'fails'" in result.stderr
+    assert result.stderr.count("query 'fails'") == 1
 
 
 def test_a_value_that_does_not_fit_the_schema_stops_the_run(tmp_path):
@@ -161,7 +162,7 @@ def test_a_value_that_does_not_fit_the_schema_stops_the_run(tmp_path):
         trades.write("2024-01-01 00:08:00,A,many\n")
     result = gingham("run", file)
     assert result.exit_code == 1
-    assert "Spark stopped" in result.stderr
+    assert "query 'sums' fails for some row" in result.stderr
     assert "trades.csv" in result.stderr
     assert '"many"' in result.stderr
     assert "Traceback" not in result.stderr

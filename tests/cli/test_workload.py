@@ -160,7 +160,7 @@ SELECT 2;
 def test_every_complaint_has_a_reason_and_a_way_out(tmp_path):
     _, problems = read_workload(written(tmp_path, "stream: {name: trades, pth: data, time: ts}"))
     assert all(error.why and error.instead for error in problems.errors)
-    assert problems.errors[0].instead == "path"
+    assert problems.errors[0].instead == "did you mean 'path'?"
 
 
 def test_problems_are_raised_together_or_not_at_all(tmp_path):

@@ -14,8 +14,9 @@ from rich.progress import Progress
 from rich.table import Table
 
 from gingham.cli.market import TABLES, write_market
-from gingham.cli.show import out, progress, show_answer, show_statistics, time_zone
+from gingham.cli.show import show_answer, show_statistics, time_zone
 from gingham.cli.start_spark import start_spark
+from gingham.cli.terminal import out, progress
 from gingham.core.errors import AnswerError, WorkloadError
 from gingham.datasets.trades import queries
 from gingham.loom import Loom

@@ -5,8 +5,8 @@ from pathlib import Path
 from shutil import copyfile
 
 from gingham.cli.market import TABLES, write_market
-from gingham.cli.show import progress
 from gingham.cli.start_spark import start_spark
+from gingham.cli.terminal import progress
 from gingham.core.errors import WorkloadError
 
 WORKLOADS = ("trades.yaml", "trades.sql")
@@ -19,8 +19,9 @@ def write_example(folder: Path) -> None:
         raise WorkloadError(
             f"{folder} is not empty", "nothing of yours is overwritten", "a new folder"
         )
+    folder.mkdir(parents=True, exist_ok=True)  # refused by the system before Spark starts
     spark = start_spark()
-    (folder / "data").mkdir(parents=True)
+    (folder / "data").mkdir()
     with progress() as bars:
         task = bars.add_task(f"writing {ROWS:,} trades", total=len(TABLES))
         write_market(spark, folder / "data", ROWS, lambda: bars.advance(task))

@@ -1,6 +1,7 @@
 """`gingham run` over a stream: live progress, and queries that follow edits of the file."""
 
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from rich.box import SIMPLE_HEAD
@@ -9,43 +10,116 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from gingham.checkpoint.folder import Checkpoint
 from gingham.cli.outline import Problems
-from gingham.cli.show import err, show_errors
+from gingham.cli.stop_signals import EXIT_CODE, StopSignals
+from gingham.cli.terminal import err, say, show_errors
 from gingham.cli.workload import Workload, read_workload
 from gingham.core.errors import GinghamError, WorkloadError
+from gingham.core.secrets import without_secrets
 from gingham.loom import Loom
+from gingham.spark.spark_errors import SPARK_ERRORS
 from gingham.stream.progress import BatchProgress, StreamProgress
+from gingham.stream.running import Running
 
 POLL_SECONDS = 0.5  # between two looks at the file and the stream
+LINE_SECONDS = 5.0  # between two lines of progress where there is no terminal
+GRACE_SECONDS = 10.0  # that a batch may take to end before it is broken off
 SHOWN_QUERIES = 20  # those that answered last
 
 
-def run_stream(file: Path, workload: Workload, loom: Loom, sink: str) -> bool:
-    """Run the stream until it is interrupted, always with the queries that the file has then."""
+def run_stream(file: Path, workload: Workload, loom: Loom, sink: str) -> int:
+    """Run the stream until it is stopped, always with the queries that the file has then.
+
+    Gives the exit code: 0 if it ended by itself with all answers, 1 if some are missing, and that
+    of a signal that stopped it.
+    """
+    with StopSignals() as signals:
+        running = start_stream(workload, loom, sink)
+        try:
+            _follow(running, WorkloadEdits(file, workload, loom), signals)
+        except (GinghamError, OSError, *SPARK_ERRORS):
+            # Java may get the signal too, and be gone: the checkpoint needs no farewell.
+            if signals.received is None:
+                raise
+    for progress in running.progress().values():
+        err.print(_summary(progress), soft_wrap=True)
+    failed = running.failed()
+    show_errors(failed.values())
+    if signals.received is None:
+        return 1 if failed else 0
+    assert workload.stream is not None
+    say(
+        f"stopped by {signals.received.name}: {workload.stream.source.name}, "
+        f"queries {len(loom.queries):,}; the same command goes on from the checkpoint "
+        f"{without_secrets(workload.stream.checkpoint or '')}"
+    )
+    return EXIT_CODE + signals.received
+
+
+def _follow(running: Running, edits: "WorkloadEdits", signals: StopSignals) -> None:
+    """Show the progress of a stream and apply edits of its file, until it ends or is stopped."""
+    if not err.is_terminal:
+        running.listen(ProgressLines().show)
+    with Live(console=err, auto_refresh=False, transient=True) as live:
+        while signals.received is None and not running.await_termination(POLL_SECONDS):
+            edits.poll()
+            if err.is_terminal:
+                live.update(_screen(running.progress(), edits.message), refresh=True)
+    if signals.received is not None:
+        _stop(running)
+
+
+def start_stream(workload: Workload, loom: Loom, sink: str) -> Running:
+    """Start a workload's stream with the queries of the file, whatever its checkpoint has."""
     stream = workload.stream
     assert stream is not None
     assert stream.checkpoint is not None
+    queries = {query.name: query.sql for query in workload.queries}
+    # A query that was edited while the stream was down starts as it was, then is replaced.
+    for stored in Checkpoint(stream.checkpoint).queries():
+        if stored.name in queries and stored.sql != queries[stored.name].strip():
+            loom.remove(stored.name)
+    trigger = stream.trigger or "0 seconds"
     running = loom.start(
-        checkpoint=stream.checkpoint,
-        sink=sink,
-        trigger={"processingTime": stream.trigger or "0 seconds"},
+        checkpoint=stream.checkpoint, sink=sink, trigger={"processingTime": trigger}
     )
     # The file is the list of queries, also of those that an earlier run left in the checkpoint.
-    loom.replace({query.name: query.sql for query in workload.queries})
-    edits = WorkloadEdits(file, workload, loom)
-    if not err.is_terminal:
-        running.listen(lambda batch: err.print(_batch_line(batch), highlight=False, soft_wrap=True))
-    try:
-        with Live(console=err, auto_refresh=False, transient=True) as live:
-            while not running.await_termination(POLL_SECONDS):
-                edits.poll()
-                if err.is_terminal:
-                    live.update(_screen(running.progress(), edits.message), refresh=True)
-    except KeyboardInterrupt:
-        running.stop()
-    for progress in running.progress().values():
-        err.print(_summary(progress), highlight=False)
-    return True
+    loom.replace(queries)
+    say(
+        f"running over {stream.source.name}: queries {len(queries):,}, answers to "
+        f"{without_secrets(sink)}, checkpoint {without_secrets(stream.checkpoint)}; Ctrl-C stops"
+    )
+    return running
+
+
+def _stop(running: Running) -> None:
+    """Stop a stream between two batches, or in the middle of one that takes too long."""
+    until = time.monotonic() + GRACE_SECONDS
+    while time.monotonic() < until and any(
+        query.isActive and query.status["isTriggerActive"] for query in running.streaming.values()
+    ):
+        time.sleep(0.02)
+    running.stop()
+
+
+class ProgressLines:
+    """Prints progress as plain lines, for logs: a batch every few seconds, and errors at once."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._next = 0.0  # when the next line may be printed
+        self._errors: dict[str, str] = {}  # the last error of each query
+
+    def show(self, batch: BatchProgress) -> None:
+        """Print what a batch did, if the last line is old enough, and new errors in any case."""
+        new = {name: why for name, why in batch.failed.items() if self._errors.get(name) != why}
+        self._errors = dict(batch.failed)
+        for name, why in new.items():
+            say(f"query {name!r}: {why}")
+        if new or self._clock() >= self._next:
+            self._next = self._clock() + LINE_SECONDS
+            say(_batch_line(batch))
 
 
 class WorkloadEdits:
@@ -68,12 +142,12 @@ class WorkloadEdits:
         except* GinghamError as group:
             errors = [error for error in group.exceptions if isinstance(error, GinghamError)]
             self.message = f"{self._file} is refused, everything runs on as before"
-            err.print(self.message, style="red", highlight=False)
+            say(self.message)
             show_errors(errors)
         else:
             now = set(self._loom.queries)
             self.message = f"{len(now - before)} queries joined, {len(before - now)} left"
-            err.print(self.message, highlight=False)
+            say(self.message)
 
     def _apply(self, workload: Workload, problems: Problems) -> None:
         """Make the file's queries those of the loom; raises if anything else was changed."""
@@ -125,8 +199,10 @@ def _summary(progress: StreamProgress) -> Text:
     last = progress.last
     late = f", {progress.late:,} late" if progress.late else ""
     timeless = f", {progress.timeless:,} without a time" if progress.timeless else ""
+    ahead = f", {progress.ahead:,} too far ahead" if progress.ahead else ""
     head = (
-        f"{progress.stream}: {progress.batches:,} batches, {progress.rows:,} rows{late}{timeless}"
+        f"{progress.stream}: {progress.batches:,} batches, "
+        f"{progress.rows:,} rows{late}{timeless}{ahead}"
     )
     return Text(f"{head}; {_batch_line(last)}" if last else head)
 

@@ -27,7 +27,7 @@ def load_workload(
     `step` is called after each query.
     """
     loom = Loom(spark)
-    unreadable: list[str] = []
+    unreadable = list(workload.unreadable)
     for relation in (*([workload.stream] if workload.stream else []), *workload.tables):
         source = relation.source
         try:
@@ -91,7 +91,7 @@ def _unreadable(source: Source, error: Exception) -> GinghamError:
     return WorkloadError(
         f"{source.name!r} cannot be read as {source.format} from {source.path}",
         spark_message(error),
-        "a path, relative to the workload file, where such files are",
+        "a path with such files, a schema that fits them, or what Spark advises there",
     )
 
 

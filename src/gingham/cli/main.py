@@ -1,11 +1,25 @@
-"""The command `gingham`."""
+"""The command `gingham`.
 
+It ends with 0 if all is well, 1 if input or data are to blame or an answer is missing, 2 if it is
+called in a wrong way, 130 after Ctrl-C and 143 after SIGTERM.
+"""
+
+import logging
+import signal
+import sys
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from gingham.cli.stop_signals import EXIT_CODE, TerminatedError, raise_on_sigterm
 from gingham.core.errors import GinghamError
+from gingham.core.full_disk import full_disk
+
+if TYPE_CHECKING:
+    from gingham.cli.outline import Problems
+    from gingham.cli.workload import Workload
 
 _FILE = click.argument("file", type=click.Path(path_type=Path))
 
@@ -17,11 +31,59 @@ class _Gingham(click.Group):
         """Run a command; print errors on the terminal and exit with 1 if there are any."""
         try:
             return super().invoke(ctx)
-        except* GinghamError as group:
-            from gingham.cli.show import show_errors
+        except (KeyboardInterrupt, TerminatedError) as stopped:
+            interrupted = isinstance(stopped, KeyboardInterrupt)
+            number = signal.SIGINT if interrupted else signal.SIGTERM
+            click.echo(f"gingham {ctx.invoked_subcommand} was stopped by {number.name}", err=True)
+            return ctx.exit(EXIT_CODE + number)
+        except BrokenPipeError:
+            raise  # click knows: whoever reads the output has seen enough
+        except Exception as error:
+            errors = _errors_of_user(error)
+            if not errors:
+                raise
+            from gingham.cli.terminal import show_errors
 
-            show_errors(error for error in group.exceptions if isinstance(error, GinghamError))
-        return ctx.exit(1)
+            show_errors(errors)
+            return ctx.exit(1)
+
+
+def _errors_of_user(error: Exception) -> list[GinghamError]:
+    """The errors in three parts that an exception stands for; none if it is a bug in Gingham."""
+    match error:
+        case GinghamError():
+            return [error]
+        case ExceptionGroup():
+            found = [_errors_of_user(inner) for inner in error.exceptions]
+            return list(chain.from_iterable(found)) if all(found) else []
+        case OSError():
+            return [_of_system(error)]
+        case _:
+            return _of_spark(error)
+
+
+def _of_system(error: OSError) -> GinghamError:
+    """The error of a file or connection that the system refuses, in three parts."""
+    why = error.strerror or str(error)
+    what = f"{error.filename} cannot be used" if error.filename else "the system refuses"
+    if isinstance(error, ConnectionError):
+        return GinghamError(
+            "the connection to Spark is lost",
+            f"{why}: its process was ended, or ran out of memory",
+            "run it again, with more memory or fewer rows",
+        )
+    if (full := full_disk(error)) is not None:
+        return GinghamError(f"{full} is full", why, "free space there, or another folder")
+    return GinghamError(what, why, "a path that this user may read and write")
+
+
+def _of_spark(error: Exception) -> list[GinghamError]:
+    """The error that Spark raised, in three parts; none if it is not of Spark's."""
+    if "pyspark" not in sys.modules:
+        return []
+    from gingham.spark.spark_errors import SPARK_ERRORS, failed_job
+
+    return [failed_job(error)] if isinstance(error, SPARK_ERRORS) else []
 
 
 @click.group(cls=_Gingham, context_settings={"help_option_names": ["-h", "--help"]})
@@ -66,23 +128,25 @@ def example(folder: Path) -> None:
 @_FILE
 def check(file: Path) -> None:
     """Check a workload file against its data, without running it; report all errors."""
-    from gingham.cli.run import load_file
+    workload, problems = _read(file)
+    from gingham.cli.run import load
 
-    workload, problems, loom = load_file(file)
-    problems.raise_any()
+    loom = load(workload, problems)
     assert workload.stream is not None  # else there would be a problem
-    click.echo(f"ok: {len(loom.queries)} queries over {workload.stream.source.name}")
+    count = len(loom.queries)
+    click.echo(
+        f"ok: {count:,} quer{'y' if count == 1 else 'ies'} over {workload.stream.source.name}"
+    )
 
 
 @cli.command(short_help="Show what queries share, and why not more.")
 @_FILE
 def plan(file: Path) -> None:
     """Show what the queries of a workload file share, and why something is not shared."""
-    from gingham.cli.run import load_file
+    workload, problems = _read(file)
+    from gingham.cli.run import load
 
-    _, problems, loom = load_file(file)
-    problems.raise_any()
-    click.echo(loom.explain())
+    click.echo(load(workload, problems).explain())
 
 
 @cli.command(short_help="Run all queries of a workload file.")
@@ -106,10 +170,14 @@ def run(
     overwrite: bool,
 ) -> None:
     """Run all queries of a workload file in one pass over its stream."""
-    from gingham.cli.run import run_file
+    from gingham.cli.check_files import refuse_unwritable, sink_of
 
-    if not run_file(file, output, form, show, overwrite=overwrite):
-        ctx.exit(1)
+    workload, problems = _read(file)
+    sink = sink_of(workload, output, form)
+    refuse_unwritable(workload, sink, overwrite=overwrite)
+    from gingham.cli.run import run_workload
+
+    ctx.exit(run_workload(file, workload, problems, sink, show))
 
 
 @cli.command(short_help="Measure what rows and shards cost on this machine.")
@@ -135,6 +203,39 @@ def calibrate(save: str | None, rows: int | None) -> None:
         click.echo(f"kept in {save}")
 
 
+@cli.command(short_help="Check a checkpoint; say what is damaged.")
+@click.argument("checkpoint")
+@click.option("--repair", is_flag=True, help="Repair what needs no answer to be invented.")
+@click.pass_context
+def doctor(ctx: click.Context, checkpoint: str, *, repair: bool) -> None:
+    """Check every file of the folder CHECKPOINT, while no stream runs from it.
+
+    Says what is damaged and from where a start goes on; exits with 1 if something is damaged.
+    """
+    from gingham.cli.doctor import doctor
+
+    if not doctor(checkpoint, repair=repair):
+        ctx.exit(1)
+
+
+def _read(file: Path) -> "tuple[Workload, Problems]":
+    """Read a workload file and look at its files; raises what is wrong, as far as it is known.
+
+    Without a stream no query can be checked: then nothing waits for Spark.
+    """
+    from gingham.cli.check_files import check_files
+    from gingham.cli.workload import read_workload
+
+    workload, problems = read_workload(file)
+    workload = check_files(workload, problems)
+    if workload.stream is None or not workload.queries:
+        problems.raise_any()
+    return workload, problems
+
+
 def main() -> None:
     """Run the command `gingham` with the arguments of the process."""
+    raise_on_sigterm()
+    # py4j logs stack traces of whatever is stopped; what matters is said by us.
+    logging.getLogger().addHandler(logging.NullHandler())
     cli(prog_name="gingham")

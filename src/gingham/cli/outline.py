@@ -1,6 +1,7 @@
 """The entries of a workload file with their lines, before they are checked."""
 
-from collections.abc import Mapping
+import difflib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from gingham.core.errors import GinghamError, WorkloadError
@@ -67,3 +68,22 @@ class Problems:
         """Raise all errors of the workload file as one group, if there are any."""
         if self._errors:
             raise ExceptionGroup(f"problems in {self.file}", self.errors)
+
+
+def did_you_mean(given: str, allowed: Sequence[str]) -> str | None:
+    """The question whether one of the allowed words was meant; None if none is close.
+
+    >>> did_you_mean("pth", ("name", "path"))
+    "did you mean 'path'?"
+    """
+    close = difflib.get_close_matches(given[:100].lower(), allowed, n=1)
+    return f"did you mean {close[0]!r}?" if close else None
+
+
+def shortened(given: str) -> str:
+    """A word of a workload file, quoted for an error, cut if it is long.
+
+    >>> shortened("x" * 1000)
+    "'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx'..."
+    """
+    return repr(given) if len(given) <= 40 else f"{given[:40]!r}..."

@@ -7,49 +7,41 @@ import pyarrow as pa
 from gingham.cli.live import run_stream
 from gingham.cli.load_workload import load_workload
 from gingham.cli.outline import Problems
-from gingham.cli.show import (
-    err,
-    out,
-    progress,
-    show_answer,
-    show_errors,
-    show_statistics,
-    time_zone,
-)
-from gingham.cli.sink import refuse_to_overwrite, write_answer
+from gingham.cli.show import show_answer, show_statistics, time_zone
+from gingham.cli.sink import write_answer
 from gingham.cli.start_spark import start_spark
-from gingham.cli.workload import Sink, Workload, read_workload
-from gingham.core.errors import AnswerError
+from gingham.cli.terminal import err, out, progress, show_errors
+from gingham.cli.workload import Sink, Workload
+from gingham.core.errors import GinghamError
+from gingham.core.secrets import without_secrets
 from gingham.loom import Loom
 from gingham.spark.answers import Answers
-from gingham.spark.spark_errors import SPARK_ERRORS, spark_message
+from gingham.spark.spark_errors import SPARK_ERRORS, failed_job
 
 # More tables than this are too many to read; all answers are in the files of --output.
 MOST_TABLES = 8
 
 
-def load_file(file: Path) -> tuple[Workload, Problems, Loom]:
-    """Read a workload file with a progress bar: content, errors, and a loom with its queries."""
-    workload, problems = read_workload(file)
-    spark = start_spark()
+def load(workload: Workload, problems: Problems) -> Loom:
+    """A loom with the queries of a workload file; raises all errors of the file together."""
+    try:
+        spark = start_spark()
+    except GinghamError as error:
+        raise ExceptionGroup("Spark does not start", [*problems.errors, error]) from None
     with progress() as bars:
         task = bars.add_task("adding queries", total=len(workload.queries))
         loom = load_workload(workload, problems, spark, lambda: bars.advance(task))
-    return workload, problems, loom
-
-
-def run_file(
-    file: Path, output: str | None, form: str | None, show: int, *, overwrite: bool = False
-) -> bool:
-    """Run a workload file's queries; show and write answers. False if a query failed."""
-    workload, problems, loom = load_file(file)
     problems.raise_any()
-    sink = _sink(workload, output, form)
+    return loom
+
+
+def run_workload(
+    file: Path, workload: Workload, problems: Problems, sink: Sink | None, show: int
+) -> int:
+    """Run a workload file's queries; show and write answers. Gives the exit code."""
+    loom = load(workload, problems)
     if workload.stream is not None and workload.stream.checkpoint is not None:
         return run_stream(file, workload, loom, sink.path if sink else "console")
-    if sink is not None and not overwrite:
-        refuse_to_overwrite(sink, loom.queries)
-
     try:
         with err.status(f"running {len(loom.queries):,} queries as one"):
             answers = loom.run()
@@ -62,19 +54,16 @@ def run_file(
         finally:
             answers.release()
     except SPARK_ERRORS as error:
-        raise AnswerError(
-            "Spark stopped", spark_message(error), "data that the queries and schemas suit"
-        ) from error
+        raise failed_job(error) from error
     show_statistics(answers.statistics)
-    show_errors(error.about(f"query {name!r}") for name, error in failed.items())
-    return not failed
+    show_errors(_about_query(name, error) for name, error in failed.items())
+    return 1 if failed else 0
 
 
-def _sink(workload: Workload, output: str | None, form: str | None) -> Sink | None:
-    """Where answers of a workload go: by the options of the command line, else by the file."""
-    path = output or (workload.sink and workload.sink.path)
-    kind = form or (workload.sink.format if workload.sink else "parquet")
-    return Sink(path, kind) if path else None
+def _about_query(name: str, error: GinghamError) -> GinghamError:
+    """The error of a query, with its name in front unless it is there already."""
+    subject = f"query {name!r}"
+    return error if error.what.startswith(subject) else error.about(subject)
 
 
 def _show_answers(loom: Loom, answers: Answers, names: list[str], show: int) -> None:
@@ -87,7 +76,7 @@ def _show_answers(loom: Loom, answers: Answers, names: list[str], show: int) -> 
         if name in tables and count:
             show_answer(title, rows, zone)
         else:
-            out.print(title.partition(",")[0] if not show else title, highlight=False)
+            out.print(title, highlight=False, markup=False)
     if tables:
         out.print(f"times are in {zone}", style="dim", highlight=False)
 
@@ -106,4 +95,5 @@ def _write_answers(answers: Answers, names: list[str], sink: Sink) -> None:
     with progress() as bars:
         for name in bars.track(names, description="writing answers"):
             write_answer(answers, name, sink)
-    out.print(f"{len(names):,} answers as {sink.format} in {sink.path}", highlight=False)
+    where = without_secrets(sink.path)
+    out.print(f"{len(names):,} answers as {sink.format} in {where}", highlight=False, markup=False)

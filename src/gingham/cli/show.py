@@ -1,6 +1,5 @@
-"""Printing errors, answers and statistics on a terminal."""
+"""Printing answers and statistics on a terminal."""
 
-from collections.abc import Iterable
 from datetime import UTC, datetime, tzinfo
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -8,23 +7,11 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import pyarrow as pa
 from pyspark.sql import SparkSession
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
-from gingham.core.errors import GinghamError
+from gingham.cli.terminal import out
 from gingham.spark.answers import Statistics
-
-out = Console()
-err = Console(stderr=True)
-
-
-def show_errors(errors: Iterable[GinghamError]) -> None:
-    """Print errors on the terminal's stderr, in their three parts."""
-    for error in errors:
-        # Text, not markup: SQL has brackets of its own.
-        err.print(Text(str(error), style="red"), soft_wrap=True)
 
 
 def show_answer(title: str, rows: pa.Table, zone: tzinfo) -> None:
@@ -49,13 +36,6 @@ def show_statistics(statistics: Statistics) -> None:
         highlight=False,
         soft_wrap=True,
     )
-
-
-def progress() -> Progress:
-    """Progress bars that vanish when they end; disabled where stderr is no terminal."""
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    hidden = not err.is_terminal
-    return Progress(*columns, TimeElapsedColumn(), console=err, transient=True, disable=hidden)
 
 
 def time_zone(spark: SparkSession) -> tzinfo:

@@ -6,31 +6,19 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from gingham.cli.workload import Sink, is_local
-from gingham.core.errors import WorkloadError
+from gingham.core.file_names import file_name
 from gingham.spark.answers import Answers
-
-
-def refuse_to_overwrite(sink: Sink, names: tuple[str, ...]) -> None:
-    """Raise before a workload runs if its output folder has answers of these queries."""
-    old = [name for name in names if is_local(sink.path) and (Path(sink.path) / name).exists()]
-    if old:
-        listed = ", ".join(old[:3]) + (", ..." if len(old) > 3 else "")
-        raise WorkloadError(
-            f"{sink.path} has answers already",
-            f"there is {listed}",
-            "--overwrite, or another folder: --output DIR",
-        )
 
 
 def write_answer(answers: Answers, name: str, sink: Sink) -> None:
     """Write a query's answer as files into its output folder, in place of an older one."""
     if name in answers.statistics.in_executors or not is_local(sink.path):
         answers[name].write.mode("overwrite").option("header", True).format(sink.format).save(
-            f"{sink.path}/{name}"
+            f"{sink.path}/{file_name(name)}"
         )
         return
     # A Spark job for each of a thousand small answers would take longer than answering.
-    folder = Path(sink.path) / name
+    folder = Path(sink.path) / file_name(name)
     folder.mkdir(parents=True, exist_ok=True)
     for old in folder.glob("part-*"):
         old.unlink()

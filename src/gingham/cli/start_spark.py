@@ -14,6 +14,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from rich.console import Console
 
+from gingham.cli.stop_signals import StopSignals
 from gingham.core.errors import GinghamError
 from gingham.spark.spark_session import active_or_new_session
 
@@ -31,15 +32,17 @@ def start_spark() -> SparkSession:
         return active
     require_java()
     # The JVM keeps the stderr that it is born with: what it says goes here as long as it lives.
-    with tempfile.TemporaryFile() as log, _stderr_to(log) as terminal:
+    with StopSignals() as signals, tempfile.TemporaryFile() as log, _stderr_to(log) as terminal:
         try:
             with terminal.status("starting Spark"):
-                return active_or_new_session()
+                session = active_or_new_session()
         except (PySparkException, OSError) as error:
             log.seek(0)
             lines = log.read().decode(errors="replace").strip().splitlines()
             why = lines[-1] if lines else str(error).splitlines()[0]
             raise GinghamError("Spark does not start", why, _INSTALL) from None
+    signals.obey()
+    return session
 
 
 def require_java() -> None:

@@ -1,17 +1,25 @@
 """Workload files: a stream, the tables it is joined with, the queries over it, and a sink."""
 
-import difflib
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from gingham.cli.outline import Entry, NamedQuery, Problems, WorkloadOutline
+from gingham.cli.outline import (
+    Entry,
+    NamedQuery,
+    Problems,
+    WorkloadOutline,
+    did_you_mean,
+    shortened,
+)
 from gingham.cli.sql_file import read_sql
 from gingham.cli.yaml_file import read_yaml
 from gingham.core.errors import GinghamError, WorkloadError
+from gingham.core.file_names import check_name
 from gingham.core.time import parse_duration
 
+MOST_BYTES = 8_000_000  # of a workload file
 SOURCES = ("parquet", "csv", "json")
 SINKS = ("parquet", "csv")
 _STREAM_OPTIONS = ("format", "schema", "watermark", "checkpoint", "trigger")
@@ -64,6 +72,7 @@ class Workload:
     tables: tuple[TableSource, ...]
     queries: tuple[NamedQuery, ...]
     sink: Sink | None
+    unreadable: tuple[str, ...] = ()  # streams and tables whose files are not there
 
 
 def read_workload(file: Path) -> tuple[Workload, Problems]:
@@ -75,17 +84,42 @@ def read_workload(file: Path) -> tuple[Workload, Problems]:
             "the ending says how to read it",
             f"a name that ends in {', '.join(_readers)}",
         )
-    try:
-        text = file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        instead = "the path of a workload file; gingham example DIR writes one to start from"
-        raise WorkloadError(f"{file} cannot be read", str(why), instead) from None
+    text = _read_text(file)
     problems = Problems(str(file))
     outline = reader(text, problems)
     if outline is None:
         return Workload(None, (), (), None), problems
     return _OutlineChecker(file.parent, outline, problems).workload(), problems
+
+
+def _read_text(file: Path) -> str:
+    """The text of a workload file, or an error that says why there is none."""
+    instead = "the path of a workload file; gingham example DIR writes one to start from"
+    try:
+        if file.exists() and not (file.is_file() or file.is_dir()):
+            raise WorkloadError(f"{file} cannot be read", "it is a device or a pipe", instead)
+        with file.open("rb") as stream:
+            content = stream.read(MOST_BYTES + 1)
+        if len(content) > MOST_BYTES:
+            raise WorkloadError(
+                f"{file} is larger than {MOST_BYTES // 1_000_000} MB",
+                "a workload file holds queries, not data; thousands of them are smaller",
+                "several files, or Loom.add in Python",
+            )
+        # An editor on Windows may put a mark at the start.
+        return content.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise WorkloadError(f"{file} cannot be read", why, instead) from None
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        raise WorkloadError(
+            f"{file}:{line} cannot be read",
+            f"it is not UTF-8: byte {error.object[error.start]:#04x} on line {line}",
+            "the file saved again as UTF-8",
+        ) from None
+    except ValueError as error:  # a NUL in the path
+        raise WorkloadError(f"{str(file)!r} cannot be read", str(error), instead) from None
 
 
 def is_local(path: str) -> bool:
@@ -181,6 +215,11 @@ class _OutlineChecker:
         """The queries of the workload file whose names are valid and unique."""
         lines: dict[str, int] = {}  # by query name
         for query in self.outline.queries:
+            try:
+                check_name(query.name, "query", WorkloadError)
+            except WorkloadError as error:
+                self.problems.note(query.line, error)
+                continue
             if not re.fullmatch(r"\w[\w.-]*", query.name):
                 self.problems.add(
                     query.line,
@@ -224,12 +263,11 @@ class _OutlineChecker:
         allowed = (*required, *optional)
         for field in entry.fields:
             if field not in allowed:
-                close = difflib.get_close_matches(field, allowed, n=1)
                 self.problems.add(
                     entry.line,
-                    f"a {kind} has no field {field!r}",
+                    f"a {kind} has no field {shortened(field)}",
                     f"its fields are {', '.join(allowed)}",
-                    close[0] if close else f"without {field}",
+                    did_you_mean(field, allowed) or f"without {field[:40]}",
                 )
         missing = [field for field in required if not entry.fields.get(field)]
         if missing:
