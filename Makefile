@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint golden bench soak clean
+.PHONY: help demo test check lint golden corpus isolation bench soak clean
 
 BIN := .venv/bin
 INSTALLED := .venv/installed
@@ -27,13 +27,26 @@ lint: $(INSTALLED)  ## Check formatting, lint, types and layers
 golden: $(INSTALLED)  ## Write the plans that tests/planning expects anew
 	$(BIN)/pytest tests/planning --rewrite
 
+corpus: $(INSTALLED)  ## Ask Gingham and Spark thousands of queries and compare what they say
+	$(WITH_JAVA) $(BIN)/python -m tests.corpus
+
+isolation: $(INSTALLED)  ## Try every way to raise beside healthy queries, in batch runs and streams
+	$(WITH_JAVA) GINGHAM_ISOLATION=all $(BIN)/pytest tests/system/test_isolation.py
+
 bench: $(INSTALLED)  ## Run the benchmark NAME; without NAME, list the names
 	$(if $(NAME),$(WITH_JAVA) )$(BIN)/python -m benchmarks $(NAME) $(OPTIONS)
 
 KILLS ?= 100
+FREEZES ?= 20
+CRASHES ?= 100
 SEED ?= 1
-soak: $(INSTALLED)  ## Kill a stream KILLS times (100) and compare its answers with the batch run
-	$(WITH_JAVA) GINGHAM_KILLS=$(KILLS) GINGHAM_SEED=$(SEED) $(BIN)/pytest tests/crash
+soak: $(INSTALLED)  ## Kill streams 2 x KILLS (100) times, freeze them, damage their checkpoints
+	$(WITH_JAVA) GINGHAM_KILLS=$(KILLS) GINGHAM_FREEZES=$(FREEZES) GINGHAM_SEED=$(SEED) \
+		$(BIN)/pytest tests/crash
+	$(WITH_JAVA) GINGHAM_KILLS=$(KILLS) GINGHAM_SEED=$(SEED) GINGHAM_ON_DRIVER=0 \
+		$(BIN)/pytest tests/crash/test_kills.py
+	$(WITH_JAVA) GINGHAM_CRASHES=$(CRASHES) GINGHAM_DAMAGE=all \
+		$(BIN)/pytest tests/stream/test_exact.py tests/system/test_checkpoint_damage.py
 
 clean:  ## Remove everything that make made
 	rm -rf .venv build dist .hypothesis .import_linter_cache .pytest_cache .ruff_cache

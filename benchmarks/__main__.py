@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from gingham.cli.show import show_errors
 from gingham.cli.start_spark import start_spark
+from gingham.cli.terminal import show_errors
 from gingham.core.errors import GinghamError
 
 # Each is a module of this folder with a function `run`.

@@ -34,7 +34,15 @@ def rewrite(request: pytest.FixtureRequest) -> bool:
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """Give every test the same local session: starting one takes longer than most tests."""
-    session = (
+    session = local_session()
+    session.sparkContext.setLogLevel("ERROR")
+    yield session
+    session.stop()
+
+
+def local_session() -> SparkSession:
+    """A session with the settings of all tests."""
+    return (
         SparkSession.builder.master("local[2]")
         .appName("gingham tests")
         .config("spark.driver.memory", "4g")
@@ -45,9 +53,6 @@ def spark() -> Iterator[SparkSession]:
         .config("spark.ui.showConsoleProgress", "false")
         .getOrCreate()
     )
-    session.sparkContext.setLogLevel("ERROR")
-    yield session
-    session.stop()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
