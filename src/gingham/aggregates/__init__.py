@@ -7,7 +7,13 @@ families. The monoid of a partial says what else may be done with it besides mer
 
 from gingham.aggregates.base import Aggregate, Call, Partial, is_plain
 from gingham.aggregates.monoid import Capability, Monoid, State
-from gingham.aggregates.registry import LITERAL_FROM, bind, is_aggregate, supported
+from gingham.aggregates.registry import (
+    LITERAL_FROM,
+    bind,
+    is_aggregate,
+    reads_as_double,
+    supported,
+)
 
 __all__ = [
     "LITERAL_FROM",
@@ -20,5 +26,6 @@ __all__ = [
     "bind",
     "is_aggregate",
     "is_plain",
+    "reads_as_double",
     "supported",
 ]

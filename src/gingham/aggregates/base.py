@@ -25,7 +25,18 @@ class Call:
         """The aggregate function call as Spark SQL."""
         return f"{self.function}({', '.join(self.arguments)})"
 
+    @property
+    def is_try(self) -> bool:
+        """Whether an overflow is NULL in any mode: try_sum, try_avg."""
+        return self.function.startswith("try_")
 
+    @property
+    def raises(self) -> bool:
+        """Whether an overflow of a number is an error."""
+        return self.ansi and not self.is_try
+
+
+INTERVAL = "interval day to second"  # of those that Arrow knows, the one it does not change
 _PLAIN = frozenset({
     "boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "string", "date",
     "timestamp", "timestamp_ntz", "binary", "void",

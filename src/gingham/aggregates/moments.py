@@ -1,4 +1,4 @@
-"""Variances, standard deviations, covariances and correlation, from merged central moments.
+"""Variances, covariances, correlation and linear regression, from merged central moments.
 
 A state is (count, mean, sum of squared deviations, ...). States merge without cancellation by the
 formulas of Chan, Golub and LeVeque, which Spark uses too.
@@ -138,18 +138,30 @@ class Moment(Aggregate):
 
 @dataclass(frozen=True, slots=True)
 class Comoment(Aggregate):
-    """covar_pop, covar_samp and corr."""
+    """covar_pop, covar_samp, corr and regressions of the first argument on the second."""
 
-    # Of the count, the squared deviations of both arguments, and the products of deviations.
+    # Of the count, the means and squared deviations of both arguments, and the products of
+    # deviations.
     FUNCTIONS: ClassVar[dict[str, _Formula]] = {
-        "covar_pop": lambda n, _aa, _bb, ab: ab / n,
-        "covar_samp": lambda n, _aa, _bb, ab: ab / (n - 1),
-        "corr": lambda _n, aa, bb, ab: ab / (np.sqrt(aa) * np.sqrt(bb)),
+        "covar_pop": lambda n, _a, _b, _aa, _bb, ab: ab / n,
+        "covar_samp": lambda n, _a, _b, _aa, _bb, ab: ab / (n - 1),
+        "corr": lambda _n, _a, _b, aa, bb, ab: ab / (np.sqrt(aa) * np.sqrt(bb)),
+        "regr_slope": lambda _n, _a, _b, _aa, bb, ab: ab / bb,
+        "regr_intercept": lambda _n, a, b, _aa, bb, ab: a - ab / bb * b,
+        # A line through points of the same height explains all of them.
+        "regr_r2": lambda _n, _a, _b, aa, bb, ab: np.where(aa == 0, 1.0, ab / bb * (ab / aa)),
+        "regr_sxx": lambda _n, _a, _b, _aa, bb, _ab: bb,
+        "regr_syy": lambda _n, _a, _b, aa, _bb, _ab: aa,
+        "regr_sxy": lambda _n, _a, _b, _aa, _bb, ab: ab,
     }
+    # Functions that are NULL where one of the arguments does not vary: both, or the second.
+    _DIVIDE_BY_BOTH: ClassVar = ("corr",)
+    _DIVIDE_BY_SECOND: ClassVar = ("regr_slope", "regr_intercept", "regr_r2")
+    _OF_TWO_PAIRS: ClassVar = ("covar_samp", "corr")
 
     @property
     def partials(self) -> tuple[Partial, ...]:
-        """Count, means and squared deviations of pairs, equal for covariances and correlation."""
+        """Count, means and squared deviations of pairs, equal for all these functions."""
         a, b = (
             _double_sql(*pair) for pair in zip(self.call.arguments, self.call.types, strict=True)
         )
@@ -165,15 +177,17 @@ class Comoment(Aggregate):
         return (Partial(columns, COMOMENTS),)
 
     def finalize(self, states: tuple[State, ...]) -> pa.Array:
-        """Covariances or correlations from merged comoments, NULL where undefined."""
-        count, _, _, squares_a, squares_b, products = states[0].arrays
+        """Covariances, correlations or regressions from merged comoments, NULL if undefined."""
+        function = self.call.function
+        count, _, _, squares_a, squares_b, _ = states[0].arrays
         with np.errstate(all="ignore"):
-            values = self.FUNCTIONS[self.call.function](count, squares_a, squares_b, products)
-        needed = 1 if self.call.function == "covar_pop" else 2
-        undefined = count < needed
-        if self.call.function == "corr":
-            # Spark divides by zero to NULL where one side does not vary.
+            values = self.FUNCTIONS[function](*states[0].arrays)
+        undefined = count < (2 if function in self._OF_TWO_PAIRS else 1)
+        # Spark divides by zero to NULL.
+        if function in self._DIVIDE_BY_BOTH:
             undefined |= (squares_a == 0) | (squares_b == 0)
+        elif function in self._DIVIDE_BY_SECOND:
+            undefined |= squares_b == 0
         return pa.array(values, type=pa.float64(), mask=undefined)
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from gingham.aggregates.approximate import ApproxCountDistinct, ApproxPercentile
-from gingham.aggregates.base import Aggregate, Call, is_plain
+from gingham.aggregates.base import INTERVAL, Aggregate, Call, is_plain
 from gingham.aggregates.bits import BitAnd, BitOr, BitXor
 from gingham.aggregates.counts import Count, CountIf
 from gingham.aggregates.extrema import BoolAnd, BoolOr, Max, MaxBy, Min, MinBy
@@ -16,8 +18,8 @@ from gingham.core.errors import QueryError
 _FAMILIES: dict[str, type[Aggregate]] = {
     "count": Count,
     "count_if": CountIf,
-    "sum": Sum,
-    **dict.fromkeys(("avg", "mean"), Avg),
+    **dict.fromkeys(("sum", "try_sum"), Sum),
+    **dict.fromkeys(("avg", "mean", "try_avg"), Avg),
     "min": Min,
     "max": Max,
     "min_by": MinBy,
@@ -36,6 +38,14 @@ _FAMILIES: dict[str, type[Aggregate]] = {
     "bitmap_and_agg": BitmapAnd,
     "count_min_sketch": CountMin,
 }
+# Functions of pairs that are other aggregates over the pairs without NULL.
+_OF_PAIRS = ("regr_count", "regr_avgx", "regr_avgy")
+# Functions of numbers that read strings as doubles, as Spark does.
+_OF_NUMBERS = frozenset({
+    "sum", "try_sum", "avg", "mean", "try_avg", "regr_avgx", "regr_avgy",
+    *Moment.FUNCTIONS, *Comoment.FUNCTIONS,
+})  # fmt: skip
+_STRINGS = ("string", "char", "varchar", "void")
 # Functions that give a list of values if they have a third argument, a limit.
 _WITH_LIMIT: dict[str, type[Aggregate]] = {"min_by": FirstBy, "max_by": LastBy}
 
@@ -86,28 +96,36 @@ _NOT_MERGED = frozenset({
     "approx_top_k", "approx_top_k_accumulate", "approx_top_k_combine", "collect_union",
     "histogram_numeric", "hll_sketch_agg", "hll_union_agg", "kll_merge_agg_bigint",
     "kll_merge_agg_double", "kll_merge_agg_float", "kll_sketch_agg_bigint",
-    "kll_sketch_agg_double", "kll_sketch_agg_float", "measure", "regr_avgx", "regr_avgy",
-    "regr_intercept", "regr_r2", "regr_slope", "regr_sxx", "regr_sxy", "regr_syy",
-    "schema_of_variant_agg", "theta_intersection_agg", "theta_sketch_agg", "theta_union_agg",
-    "try_avg", "try_sum", "tuple_intersection_agg_double", "tuple_intersection_agg_integer",
-    "tuple_sketch_agg_double", "tuple_sketch_agg_integer", "tuple_union_agg_double",
-    "tuple_union_agg_integer",
+    "kll_sketch_agg_double", "kll_sketch_agg_float", "measure", "schema_of_variant_agg",
+    "theta_intersection_agg", "theta_sketch_agg", "theta_union_agg",
+    "tuple_intersection_agg_double", "tuple_intersection_agg_integer", "tuple_sketch_agg_double",
+    "tuple_sketch_agg_integer", "tuple_union_agg_double", "tuple_union_agg_integer",
 })  # fmt: skip
 
 
 def supported() -> tuple[str, ...]:
     """The names of all aggregate functions that can be shared, sorted."""
-    return tuple(sorted(_FAMILIES))
+    return tuple(sorted((*_FAMILIES, *_OF_PAIRS)))
 
 
 def is_aggregate(function: str) -> bool:
     """Tell whether a name is that of an aggregate function, one that can be shared or not."""
-    return function in _FAMILIES or function in _REFUSED or function in _NOT_MERGED
+    known = (_FAMILIES, _OF_PAIRS, _REFUSED, _NOT_MERGED)
+    return any(function in names for names in known)
+
+
+def reads_as_double(function: str, kind: str) -> bool:
+    """Tell whether an aggregate function casts an argument of this Spark type to a double.
+
+    >>> reads_as_double("sum", "string"), reads_as_double("sum", "int")
+    (True, False)
+    """
+    return function in _OF_NUMBERS and kind.startswith(_STRINGS)
 
 
 def refusal(function: str) -> QueryError | None:
     """The error that says why an aggregate function cannot be shared; None if it can."""
-    if function in _FAMILIES:
+    if function in _FAMILIES or function in _OF_PAIRS:
         return None
     why, instead = _REFUSED.get(
         function,
@@ -125,9 +143,23 @@ def bind(call: Call) -> Aggregate:
     if refused:
         raise refused
     _refuse_types(call)
+    if call.function in _OF_PAIRS:
+        call = _of_pairs(call)
     if len(call.arguments) == 3 and call.function in _WITH_LIMIT:
         return _WITH_LIMIT[call.function](call)
     return _FAMILIES[call.function](call)
+
+
+def _of_pairs(call: Call) -> Call:
+    """The same aggregate of one argument: it counts or averages pairs without NULL."""
+    if call.function == "regr_count":
+        return replace(call, function="count")
+    y, x = call.arguments
+    own, other, kind = (
+        (x, y, call.types[1]) if call.function == "regr_avgx" else (y, x, call.types[0])
+    )
+    known = f"CASE WHEN ({other}) IS NOT NULL THEN {own} END"
+    return replace(call, function="avg", arguments=(known,), types=(kind,))
 
 
 def _refuse_types(call: Call) -> None:
@@ -135,7 +167,7 @@ def _refuse_types(call: Call) -> None:
     ordered = _ORDERED.get(call.function)
     for i, (argument, kind) in enumerate(zip(call.arguments, call.types, strict=True)):
         odd = ("collate" in kind or "variant" in kind) and call.function != "count"
-        if odd or (i == ordered and not is_plain(kind)):
+        if odd or (i == ordered and not is_plain(kind) and kind != INTERVAL):
             raise QueryError(
                 f"{call.sql} cannot be shared",
                 f"values of {argument} are compared by the rules of {kind}",

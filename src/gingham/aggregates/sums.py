@@ -1,4 +1,4 @@
-"""The aggregates sum and avg, exact for integers and decimals of any size."""
+"""The aggregates sum and avg, exact for integers, decimals and intervals of any size."""
 
 from __future__ import annotations
 
@@ -7,9 +7,16 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from gingham.aggregates.base import Aggregate, Partial
+from gingham.aggregates.base import INTERVAL, Aggregate, Partial
 from gingham.aggregates.counts import ADD_INTEGERS, counted
-from gingham.aggregates.monoid import Capability, Elementwise, State, from_numpy, to_numpy
+from gingham.aggregates.monoid import (
+    Capability,
+    Elementwise,
+    State,
+    flat,
+    from_numpy,
+    to_numpy,
+)
 from gingham.core.arrays import Array, Bools
 from gingham.core.decimals import shifted
 from gingham.core.errors import AnswerError, QueryError
@@ -36,18 +43,19 @@ class _AddBigints(Elementwise):
         return [from_numpy(h.astype(np.int64), seen, t) for h, t in zip(halves, types, strict=True)]
 
 
-# Stands for a sum that overflows every decimal type; it does so whatever is added to it.
+# Stands for a sum that overflows its type; it does so whatever is added to it.
 _BEYOND = 10**100
-_LARGEST = 10**38
 
 
 @dataclass(frozen=True, slots=True)
-class _AddLongDecimals(Elementwise):
-    """States of sums of long decimals, which may overflow every decimal type.
+class _AddOrOverflow(Elementwise):
+    """States of sums of long decimals or intervals, which may overflow their type.
 
-    Spark then gives NULL although there were values. Such a sum stays an overflow whatever is
-    added, and nothing can be subtracted from it: its capability is general.
+    Spark's try_sum then gives NULL although there were values. Such a sum stays an overflow
+    whatever is added, and nothing can be subtracted from it: its capability is general.
     """
+
+    limit: int  # sums are below it, and above its negative
 
     @property
     def capability(self) -> Capability:
@@ -55,30 +63,42 @@ class _AddLongDecimals(Elementwise):
         return "general"
 
     def load(self, columns: list[pa.Array]) -> State:
-        """Read decimal sums; one that is NULL though there were values overflows."""
-        values, fits = to_numpy(columns[0], 0)
+        """Read sums; one that is NULL though there were values overflows."""
+        values, fits = _exact_numbers(columns[0])
         seen, _ = to_numpy(columns[1], identity=False)
         values[seen & ~fits] = _BEYOND
         return State((values, seen))
 
     def store(self, state: State, types: list[pa.DataType]) -> list[pa.Array]:
-        """Write decimal sums, NULL with a flag where they overflow."""
+        """Write sums, NULL with a flag where they overflow."""
         values, seen = state.arrays
-        fits = np.array([abs(v) < _LARGEST for v in values], dtype=bool)
+        fits = np.array([abs(v) < self.limit for v in values], dtype=bool)
         shown = np.where(fits, values, 0)
+        if pa.types.is_duration(types[0]):
+            shown = shown.astype(np.int64)
         return [from_numpy(shown, seen & fits, types[0]), pa.array(seen).cast(types[1])]
+
+
+def _exact_numbers(column: pa.Array) -> tuple[Array, Bools]:
+    """Convert decimals or intervals to Python integers, and tell where they are not NULL."""
+    column = flat(column)
+    if not pa.types.is_duration(column.type):
+        return to_numpy(column, 0)
+    values, seen = to_numpy(column.cast(pa.int64()), 0)
+    return values.astype(object), seen
 
 
 ADD_BIGINTS = _AddBigints(np.add, 0)
 ADD_DECIMALS = Elementwise(np.add, 0)
-ADD_LONG_DECIMALS = _AddLongDecimals(np.add, 0)
+ADD_LONG_DECIMALS = _AddOrOverflow(np.add, 0, limit=10**38)
+ADD_INTERVALS = _AddOrOverflow(np.add, 0, limit=1 << 63)
 # Spark's sum has ten digits more than what is added, at most 38: up to 28 it cannot overflow.
 _LONG_DECIMAL = 28
 
 
 @dataclass(frozen=True, slots=True)
 class Sum(Aggregate):
-    """sum: of integers, decimals or floats.
+    """sum and try_sum: of integers, decimals, floats or intervals.
 
     >>> from gingham.aggregates.base import Call
     >>> Sum(Call("sum", ("price",), ("double",), pa.float64())).partials[0].columns
@@ -95,14 +115,17 @@ class Sum(Aggregate):
         values, seen = states[0].arrays
         if pa.types.is_decimal(self.call.result):
             return decimals(self, values, seen)
+        if pa.types.is_duration(self.call.result):
+            return _intervals(self, values, seen)
         if values.dtype == object:
-            values = _within_bigint(self, values)
+            values, fits = _within_bigint(self, values)
+            seen = seen & fits
         return pa.array(values, type=self.call.result, mask=~seen)
 
 
 @dataclass(frozen=True, slots=True)
 class Avg(Aggregate):
-    """avg: the sum over the count, with partials that `sum` and `count` share."""
+    """avg and try_avg: the sum over the count, with partials that `sum` and `count` share."""
 
     @property
     def partials(self) -> tuple[Partial, ...]:
@@ -116,14 +139,12 @@ class Avg(Aggregate):
         if pa.types.is_decimal(self.call.result):
             scale = _decimal_scale(self.call.types[0])
             shift = 10 ** (self.call.result.scale - scale)
-            quotients = np.array(
-                [
-                    _divide_half_up(int(t) * shift, int(n)) if n else 0
-                    for t, n in zip(totals, counts, strict=True)
-                ],
-                dtype=object,
-            )
-            return decimals(self, quotients, seen)
+            return decimals(self, _quotients(totals, counts, shift), seen)
+        if pa.types.is_duration(self.call.result):
+            # Spark divides a sum that fits; the quotient of one that does not fit is none.
+            overflows = np.array([abs(t) >= ADD_INTERVALS.limit for t in totals], dtype=bool)
+            quotients = np.where(overflows, _BEYOND, _quotients(totals, counts))
+            return _intervals(self, quotients, seen)
         with np.errstate(all="ignore"):
             means = totals.astype(np.float64) / counts
         return pa.array(means, type=pa.float64(), mask=~seen)
@@ -147,6 +168,8 @@ def summed(aggregate: Aggregate) -> Partial:
         return Partial(
             (f"try_sum({argument})", f"bool_or({argument} IS NOT NULL)"), ADD_LONG_DECIMALS
         )
+    if kind == INTERVAL:
+        return Partial((f"try_sum({argument})", f"bool_or({argument} IS NOT NULL)"), ADD_INTERVALS)
     raise QueryError(
         f"{aggregate.call.sql} cannot be shared",
         f"a sum over {kind} has no exact partial result here",
@@ -162,7 +185,7 @@ def decimals(aggregate: Aggregate, values: Array, seen: Bools) -> pa.Array:
     result = aggregate.call.result
     limit = 10**result.precision
     fits = np.array([abs(v) < limit for v in values], dtype=bool)
-    if aggregate.call.ansi and not (fits | ~seen).all():
+    if aggregate.call.raises and not (fits | ~seen).all():
         raise overflow(aggregate)
     scaled = [
         shifted(int(v), -result.scale) if s and f else None
@@ -180,14 +203,34 @@ def overflow(aggregate: Aggregate) -> AnswerError:
     )
 
 
-def _within_bigint(aggregate: Aggregate, values: Array) -> Array:
-    """Fit integer sums of any size into bigints: wrapped as in Java, or an error in ANSI mode."""
+def _within_bigint(aggregate: Aggregate, values: Array) -> tuple[Array, Bools]:
+    """Fit integer sums of any size into bigints; gives which of them are not NULL.
+
+    Those that do not fit are an error in ANSI mode, NULL for try_sum, else wrapped as in Java.
+    """
     fits = np.array([-(1 << 63) <= v < (1 << 63) for v in values], dtype=bool)
-    if aggregate.call.ansi and not fits.all():
+    if aggregate.call.raises and not fits.all():
         raise overflow(aggregate)
-    # Without ANSI mode Spark wraps around, as Java does.
     wrapped = [((int(v) + (1 << 63)) % (1 << 64)) - (1 << 63) for v in values]
-    return np.array(wrapped, dtype=np.int64)
+    is_try = aggregate.call.is_try
+    return np.array(wrapped, dtype=np.int64), fits if is_try else np.ones_like(fits)
+
+
+def _intervals(aggregate: Aggregate, values: Array, seen: Bools) -> pa.Array:
+    """Convert microseconds to intervals; what does not fit is an error, or NULL for try_sum."""
+    fits = np.array([abs(v) < ADD_INTERVALS.limit for v in values], dtype=bool)
+    # Spark raises without ANSI mode, too: intervals are never wrapped around.
+    if not aggregate.call.is_try and not (fits | ~seen).all():
+        raise overflow(aggregate)
+    shown = np.where(fits, values, 0).astype(np.int64)
+    return pa.array(shown, mask=~(seen & fits)).cast(aggregate.call.result)
+
+
+def _quotients(totals: Array, counts: Array, scale: int = 1) -> Array:
+    """Divide scaled sums by counts as exact integers, rounding as Spark does; 0 without values."""
+    pairs = zip(totals, counts, strict=True)
+    divided = [_divide_half_up(int(t) * scale, int(n)) if n else 0 for t, n in pairs]
+    return np.array(divided, dtype=object)
 
 
 def _decimal_precision(kind: str) -> int:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 import pyarrow as pa
 
-from gingham.aggregates import LITERAL_FROM, Call, bind, is_plain
+from gingham.aggregates import LITERAL_FROM, Call, bind, is_plain, reads_as_double
 from gingham.core.errors import QueryError
 from gingham.logical.domain import compared
 from gingham.logical.predicate import (
@@ -131,20 +131,29 @@ class _Binder:
             both = f"CASE WHEN {selected.where_sql} THEN {selected.filter_sql} END"
             condition = self._condition(selected.where, both)
         literal = _literal_arguments(selected)
+        typed_arguments = [self._typed(selected.function, a) for a in selected.arguments]
         arguments = tuple(
             a if i in literal else self._protected(a, condition)
-            for i, a in enumerate(selected.arguments)
+            for i, (a, _) in enumerate(typed_arguments)
         )
         call = Call(
             function=selected.function,
             arguments=arguments,
-            types=tuple(self.types.get(a, "void") for a in selected.arguments),
+            types=tuple(kind for _, kind in typed_arguments),
             result=self.schema.field(2 + len(self.query.keys) + position).type,
             ansi=self.ansi,
         )
         aggregate = bind(call)
         aggregate.partials  # noqa: B018  (refuses types that it has no partial for)
         return ConditionalAggregate(aggregate, condition, selected.filter_sql)
+
+    def _typed(self, function: str, argument: str) -> tuple[str, str]:
+        """An argument of an aggregate, cast to a double if Spark casts it so, and its type."""
+        kind = self.types.get(argument, "void")
+        if argument != "*" and reads_as_double(function, kind):
+            # Written out: the cast may raise, and is then for the query's own rows only.
+            return f"CAST({argument} AS DOUBLE)", "double"
+        return argument, kind
 
     def _protected(self, sql: str, condition: Condition) -> str:
         """An argument or key, evaluated for the query's own rows only if it is likely to raise."""
