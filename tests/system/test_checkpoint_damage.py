@@ -9,6 +9,7 @@ import os
 import re
 import shutil
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import gingham
-from gingham.core.errors import GinghamError
+from gingham.core.errors import GinghamError, SinkError
 from gingham.sinks.answer import Answer
 from gingham.sinks.parquet import ParquetSink
 from gingham.stream.doctor import examine
@@ -88,8 +89,11 @@ def run(
         most_on_driver=most,
         settings=gingham.StreamSettings(snapshot_every=snapshots, sink_patience=0.0),
     )
+    # Answers that the sink refuses wait in the checkpoint, and that is told.
+    undelivered = pytest.raises(SinkError) if refuses else nullcontext()
     try:
-        running.await_termination()
+        with undelivered:
+            running.await_termination()
     finally:
         running.stop()
 

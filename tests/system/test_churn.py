@@ -25,7 +25,8 @@ DELAY = 4_000_000
 
 
 def _random_query(rng: random.Random) -> str:
-    window = rng.choice(["'10 s'", "'15 s', '5 s'", "'20 s', '10 s'", "'12 s', '4 s'", "'7 s'"])
+    lengths = rng.choice([(10,), (15, 5), (20, 10), (12, 4), (7,)])
+    window = ", ".join(f"'{seconds} seconds'" for seconds in lengths)
     value = rng.choice(["count(*)", "sum(vol)", "max(price)", "min(vol)", "count(symbol)"])
     low = rng.choice([f"vol > {rng.randint(0, 15)}", f"price >= {rng.randint(10, 80) / 10}"])
     other = rng.choice(

@@ -404,3 +404,72 @@ def test_what_cannot_be_started_says_why(stream: Stream, spark: SparkSession, tm
     (tmp_path / "file").write_text("")
     with pytest.raises(gingham.CheckpointError, match="cannot be written"):
         loom.start(checkpoint=checkpoint, sink=str(tmp_path / "file"))
+
+
+RATIO = "SELECT sum(60 DIV vol) AS n FROM trades GROUP BY window(ts, '10 seconds')"
+
+
+@pytest.mark.parametrize("most", [1_000_000, 0], ids=["near", "far"])
+def test_a_bad_row_costs_the_windows_around_it_and_no_others(
+    spark: SparkSession, tmp_path: Path, most: int
+):
+    # ratio  [0--)[10--) ... [300 X--)[310--) ... [590--)    X: vol is 0
+    stream = Stream(spark, tmp_path)
+    seconds = [float(s) for s in range(600) if s != 305]
+    bad = batch(305.0, vol=0)
+    stream.write(pa.concat_tables([batch(*seconds), bad]), batch(620.0))
+    loom = stream.loom(ratio=RATIO, count=COUNT)
+    running = loom.start(
+        checkpoint=str(tmp_path / "checkpoint"),
+        sink="memory",
+        trigger=AVAILABLE,
+        most_on_driver=most,
+    )
+    running.await_termination()
+    assert "DIVIDE_BY_ZERO" in str(running.failed()["ratio"])
+    starts = {t.timestamp() - START.timestamp() for t in starts_of(running, "ratio")}
+    assert starts == {10.0 * i for i in range(60)} - {300.0}
+    assert set(running.arrow("ratio")["n"].to_pylist()) == {600}
+    assert len(starts_of(running, "count")) == 60
+    assert running.arrow("count")["n"].to_pylist() == [10] * 60
+
+
+def test_a_bad_row_without_a_time_costs_no_window(spark: SparkSession, tmp_path: Path):
+    stream = Stream(spark, tmp_path)
+    bad = batch(None, vol=0)
+    stream.write(pa.concat_tables([batch(1.0, 12.0), bad]), batch(40.0))
+    loom = stream.loom(ratio=RATIO, count=COUNT)
+    running = loom.start(checkpoint=str(tmp_path / "checkpoint"), sink="memory", trigger=AVAILABLE)
+    running.await_termination()
+    assert running.arrow("ratio")["n"].to_pylist() == [60, 60]
+    assert running.arrow("count")["n"].to_pylist() == [1, 1]
+    assert running.progress()["trades"].timeless == 1
+
+
+def test_two_queries_that_fail_for_different_rows_miss_different_windows(
+    spark: SparkSession, tmp_path: Path
+):
+    stream = Stream(spark, tmp_path)
+    seconds = [float(s) for s in range(400) if s not in (105, 255)]
+    stream.write(
+        pa.concat_tables([batch(*seconds), batch(105.0, vol=0), batch(255.0, symbol="x")]),
+        batch(420.0),
+    )
+    cast = (
+        "SELECT count(CAST(replace(symbol, 'A', '1') AS INT)) AS n FROM trades "
+        "GROUP BY window(ts, '10 seconds')"
+    )
+    loom = stream.loom(ratio=RATIO, cast=cast, count=COUNT)
+    running = loom.start(checkpoint=str(tmp_path / "checkpoint"), sink="memory", trigger=AVAILABLE)
+    running.await_termination()
+    missing = {
+        name: {10.0 * i for i in range(40)}
+        - {t.timestamp() - START.timestamp() for t in starts_of(running, name)}
+        for name in ("ratio", "cast", "count")
+    }
+    assert missing == {"ratio": {100.0}, "cast": {250.0}, "count": set()}
+
+
+def starts_of(running: gingham.Running, name: str) -> list[datetime]:
+    """When the answered windows of a query start."""
+    return running.arrow(name)["window_start"].to_pylist()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 
 import numpy as np
 import pyarrow as pa
@@ -41,7 +42,33 @@ class Batch:
     latest: int
     rows_in_cells: Ints  # of all grids, one after the other
     on_executors: DataFrame | None = None  # shards that stay there
-    cached: DataFrame | None = None  # what executors hold until those shards are written
+    cached: tuple[DataFrame, ...] = ()  # what executors hold until those shards are written
+
+    def release(self) -> None:
+        """Free what executors hold."""
+        for rows in self.cached:
+            rows.unpersist()
+
+    @classmethod
+    def combined(cls, parts: Sequence[Batch]) -> Batch:
+        """The batch of all rows, from those of disjoint parts under one codebook."""
+        on_executors = [part.on_executors for part in parts if part.on_executors is not None]
+        return cls(
+            shards=pa.concat_tables([p.shards for p in parts], promote_options="default"),
+            rows=sum(part.rows for part in parts),
+            late=sum(part.late for part in parts),
+            timeless=sum(part.timeless for part in parts),
+            ahead=sum(part.ahead for part in parts),
+            latest=max(part.latest for part in parts),
+            rows_in_cells=np.zeros(0, dtype=np.int64),  # rows are not counted by query here
+            on_executors=reduce(_united, on_executors) if on_executors else None,
+            cached=tuple(rows for part in parts for rows in part.cached),
+        )
+
+
+def _united(left: DataFrame, right: DataFrame) -> DataFrame:
+    """The shards of two parts of a batch; each may have partials that the other has not."""
+    return left.unionByName(right, allowMissingColumns=True)
 
 
 class TooManyShardsError(Exception):
@@ -137,7 +164,7 @@ def _fetch_or_count(made: DataFrame, remote: tuple[Grid, ...], forest: Forest, m
         forest,
     )
     on_executors = left.where(f"{names.INSTANT} IS NOT NULL").drop(*_COUNTED)
-    return replace(batch, on_executors=on_executors, cached=made)
+    return replace(batch, on_executors=on_executors, cached=(made,))
 
 
 def _counted_batch(

@@ -9,7 +9,6 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
@@ -33,6 +32,7 @@ from gingham.stream.due_answers import DueAnswers, DueWindows
 from gingham.stream.entry import Entry
 from gingham.stream.epoch import NO_EPOCH, Epoch, StoredEpoch
 from gingham.stream.executor_shards import ExecutorShards, ShardFolder, recoded_rows
+from gingham.stream.failing_rows import FailingRows
 from gingham.stream.holes import Holes
 from gingham.stream.matched_rows import MatchedRows
 from gingham.stream.planner import Job, Planner
@@ -46,8 +46,8 @@ def _missing_windows(query: BoundQuery, why: AnswerError) -> AnswerError:
     return AnswerError(
         f"query {query.name!r} fails for some row of a batch",
         why.why,
-        "a predicate that keeps such rows away, or the try_ form of the function; windows with "
-        "rows of that batch have no answer",
+        "a predicate that keeps such rows away, or the try_ form of the function; windows around "
+        "such rows have no answer",
     )
 
 
@@ -150,54 +150,64 @@ class ExactWork:
         )
 
     def _collect(self, rows: DataFrame | None, epoch: Epoch, before: Marks) -> tuple[Epoch, Batch]:
-        """Make the shards of a micro-batch; queries that bring the job down have a hole there."""
+        """Make the shards of a micro-batch; queries that bring the job down have holes there."""
         self._new_holes = {}
         if rows is None:
             return epoch, no_rows()
         job, quarantine = self._job, self._planner.quarantine
 
-        def attempt(queries: Sequence[BoundQuery]) -> tuple[Epoch, Batch]:
-            """Make the shards of some of the queries; too many go to the executors."""
+        def attempt(queries: Sequence[BoundQuery], some: DataFrame = rows) -> tuple[Epoch, Batch]:
+            """Make the shards of some of the queries and rows; too many go to the executors."""
             part = self._planner.only(epoch, queries, before)
             while True:
                 try:
-                    return part, self._shards_of(rows, part, before)
+                    return part, self._shards_of(some, part, before)
                 except TooManyShardsError as found:
                     part = part.moved_to_executors(found.grids)
 
         admitted = quarantine.admitted(epoch.queries)
         parts, culprits = run_in_parts(admitted, attempt, lambda: count_rows(rows, job.time))
-        if not culprits and len(parts) == 1:
-            part, batch = parts[0]
-        else:
+        is_whole = not culprits and len(parts) == 1
+        if is_whole and len(admitted) == len(epoch.queries):
+            return parts[0]
+        failing = FailingRows(rows, job.time, self._last_instant, attempt)
+        ran = {query.name for query in admitted}
+        holes = {q.name: [failing.span] for q in epoch.queries if q.name not in ran}
+        if not is_whole:
             for _, batch in parts:
-                if batch.cached is not None:
-                    batch.cached.unpersist()
+                batch.release()
+            found, parts = failing.around([query for query, _ in culprits], admitted)
             for query, why in culprits:
-                quarantine.hold([query], _missing_windows(query, why))
-            failed = {query.name for query, _ in culprits}
-            part, batch = attempt([query for query in admitted if query.name not in failed])
-        ran = {query.name for query in part.queries}
-        missing = [query.name for query in epoch.queries if query.name not in ran]
-        if not missing:
-            return part, batch
-        if batch.rows:
-            first = count_rows(rows, job.time)[1]
-            self._new_holes = {name: [[first, batch.latest]] for name in missing}
-        return self._under(epoch, part, batch)
+                self._tell(query, why, everywhere=found[query.name] == [failing.span])
+            holes |= found
+        self._new_holes = {name: [list(hole) for hole in spans] for name, spans in holes.items()}
+        return self._under(epoch, parts)
 
-    def _under(self, epoch: Epoch, part: Epoch, batch: Batch) -> tuple[Epoch, Batch]:
-        """The shards of a part of an epoch's queries, as shards of the epoch itself."""
-        old, new = part.codebook, epoch.codebook
+    def _tell(self, query: BoundQuery, why: AnswerError, *, everywhere: bool) -> None:
+        """Tell why a query misses windows; one that fails everywhere is left out for a while."""
+        error, quarantine = _missing_windows(query, why), self._planner.quarantine
+        if everywhere:
+            quarantine.hold([query], error)
+        else:
+            quarantine.note(query, error)
+
+    def _under(self, epoch: Epoch, parts: Sequence[tuple[Epoch, Batch]]) -> tuple[Epoch, Batch]:
+        """The shards of parts of a micro-batch and its queries, as shards of the epoch itself."""
+        new = epoch.codebook
+        moved = {number for part, _ in parts for number in part.on_executors}
         grids = epoch.forest.grids if epoch.forest is not None else ()
-        whole = epoch.moved_to_executors(g for g in grids if g.number in part.on_executors)
-        on_executors = batch.on_executors
-        return whole, replace(
-            batch,
-            shards=recode(batch.shards, old, new),
-            on_executors=recoded_rows(on_executors, old, new) if on_executors is not None else None,
-            rows_in_cells=np.zeros(0, dtype=np.int64),  # rows are not counted by query here
-        )
+        whole = epoch.moved_to_executors(g for g in grids if g.number in moved)
+        recoded = [
+            replace(
+                batch,
+                shards=recode(batch.shards, part.codebook, new),
+                on_executors=None
+                if batch.on_executors is None
+                else recoded_rows(batch.on_executors, part.codebook, new),
+            )
+            for part, batch in parts
+        ]
+        return whole, Batch.combined(recoded)
 
     def _shards_of(self, rows: DataFrame, epoch: Epoch, before: Marks) -> Batch:
         """Make the shards of a micro-batch with one Spark job, under the plan of an epoch."""
@@ -242,8 +252,7 @@ class ExactWork:
         if batch.on_executors is None:
             return []
         folder = self._executor_shards.write(number, batch.on_executors)
-        if batch.cached is not None:
-            batch.cached.unpersist()
+        batch.release()
         return [folder.to_json()]
 
     def _folds_of(self, epoch: Epoch) -> Mapping[int, Ints]:

@@ -1,4 +1,4 @@
-"""Queries that brought a batch down: they are left out for some batches, then tried again."""
+"""Queries that fail for whole batches: they are left out for some, then tried again."""
 
 from __future__ import annotations
 
@@ -63,6 +63,10 @@ class Quarantine:
             pause = min(max(1, 2 * before.pause), _LONGEST) if known and before else 0
             self._held[query.name] = _Held(query.query.text, pause, pause)
             self._reasons[query.name] = why
+
+    def note(self, query: _Query, why: GinghamError) -> None:
+        """Remember why a query fails for some rows only; it stays in the stream's plans."""
+        self._reasons[query.name] = why
 
     def admitted(self, registered: Sequence[AnyQuery]) -> list[AnyQuery]:
         """The registered queries that are not held back from the batch that comes now."""

@@ -131,7 +131,7 @@ class Running:
             except StreamingQueryException as error:
                 raise _reason_for_stop(stream, error) from error
             if stream.loop.error is not None:
-                raise stream.loop.error
+                raise _reason_for_stop(stream, stream.loop.error)
 
     def arrow(self, name: str) -> pa.Table:
         """All answers of a query that the memory sink holds."""
@@ -293,8 +293,11 @@ def _help(call: Callable[[], None]) -> None:
 
 def _reason_for_stop(stream: RunningStream, error: Exception | None) -> GinghamError:
     """The error that stopped a stream: its loop's, or else what Spark says."""
-    # Spark, too, may be the first to see that another process writes to its folder.
-    if (reason := stream.loop.error or stream.loop.lost) is not None:
-        return reason
+    # What else goes wrong follows from it: jobs are interrupted, Spark finds files of the other.
+    with suppress(OSError):
+        if (lost := stream.loop.lost) is not None:
+            return lost
+    if stream.loop.error is not None:
+        return stream.loop.error
     assert error is not None  # one of the two stopped it
     return stopped_stream(error)

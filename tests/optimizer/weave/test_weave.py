@@ -4,7 +4,7 @@ from collections import Counter
 import pytest
 
 from gingham.core.errors import BudgetError, QueryError
-from gingham.core.time import SECOND
+from gingham.core.time import CENTURY, SECOND
 from gingham.datasets.windows import TEMPLATES, stock_windows, zipf_windows
 from gingham.logical.window import Window
 from gingham.optimizer.weave import weaveability
@@ -151,7 +151,7 @@ def test_an_unknown_method_is_told_the_names():
 def test_slides_that_differ_by_microseconds_and_huge_ones_are_woven():
     hour = 3600 * SECOND
     windows = [Window.starting_at(2 * hour, hour + i) for i in range(30)]
-    windows += [Window.starting_at(1 << 60, (1 << 60) - i) for i in range(3)]
+    windows += [Window.starting_at(CENTURY, CENTURY - i) for i in range(3)]
     for rate in (1e-5, 1e-3, 1.0):
         woven = weave(windows, rate=rate)
         assert sum(len(tree.windows) for tree in woven.trees) == 33
