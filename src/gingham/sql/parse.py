@@ -69,7 +69,7 @@ def parse(
     except RecursionError:
         raise QueryError(
             "a query nested too deeply",
-            "NOTs and aliases within each other are read one by one",
+            "aliases within each other are read one by one",
             "fewer of them",
         ) from None
 

@@ -23,7 +23,7 @@ from gingham.logical.predicate import (
 )
 from gingham.sql.expression import Expression, Part, Replaced, joined, parenthesized
 from gingham.sql.statement import Span, split
-from gingham.sql.tokens import Token
+from gingham.sql.tokens import MOST_DEPTH, Token
 
 # The operator, and the operator with its sides exchanged.
 _COMPARISONS = {
@@ -77,13 +77,27 @@ class Conditions:
         conjuncts = list(self.conjuncts(span))
         if len(conjuncts) > 1:
             return self._combined("AND", And, conjuncts)
-        if self._tokens[span.low].upper in ("NOT", "!"):
-            negated = self.formula(Span(span.low + 1, span.high))
-            return Formula(
-                Not(negated.predicate), Expression(("NOT", *parenthesized(negated.sql).parts))
-            )
+        operand = self._operand(span)
+        if operand != span:
+            found, negations = self.formula(operand), operand.low - span.low
+            sql = Expression((*["NOT"] * negations, *parenthesized(found.sql).parts))
+            # NOT NOT x is x, also where x is NULL.
+            return Formula(Not(found.predicate) if negations % 2 else found.predicate, sql)
         inner = self._unnested(span)
         return self._single(span) if inner == span else self.formula(inner)
+
+    def _operand(self, span: Span) -> Span:
+        """What is behind all NOTs at the start of a condition."""
+        low = span.low
+        while low < span.high and self._tokens[low].upper in ("NOT", "!"):
+            low += 1
+        if low - span.low > MOST_DEPTH:
+            raise QueryError(
+                f"more than {MOST_DEPTH} NOTs in a row",
+                "they are read one within the other",
+                "one NOT, or none",
+            )
+        return Span(low, span.high)
 
     def conjuncts(self, span: Span) -> Iterator[Span]:
         """The terms of `a AND b AND ...`, or all if there is an OR around them.
