@@ -10,6 +10,7 @@ from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
+from gingham.spark.failure_cause import is_caused_by_rows
 from gingham.spark.spark_errors import (
     MOST_CHARACTERS,
     SPARK_ERRORS,
@@ -144,3 +145,31 @@ def test_what_a_function_raised_is_told_with_all_its_lines(spark: SparkSession):
     with pytest.raises(SPARK_ERRORS) as raised:
         spark.range(1).select(fails("id")).collect()
     assert spark_message(raised.value) == "ValueError: first line then advice"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[CAST_INVALID_INPUT] The value 'cancelled' cannot be cast to INT. SQLSTATE: 22018",
+        "[USER_RAISED_EXCEPTION] Connection refused SQLSTATE: P0001",
+        "ValueError: this order was cancelled",
+        "ValueError: an interrupted call",
+    ],
+)
+def test_values_that_read_like_a_fault_are_values(text: str):
+    assert is_caused_by_rows(PySparkException(text))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[SPARK_JOB_CANCELLED] Job 12 cancelled as part of all jobs SQLSTATE: XXKDA",
+        "Job 3 cancelled because SparkContext was shut down",
+        "org.apache.spark.SparkException: Task 4 interrupted",
+        "java.lang.InterruptedException",
+        "Job aborted due to stage failure: Task 0 in stage 3.0 failed: ExecutorLostFailure",
+        "ModuleNotFoundError: No module named 'mine'",
+    ],
+)
+def test_faults_are_not_taken_for_values(text: str):
+    assert not is_caused_by_rows(PySparkException(text))

@@ -9,10 +9,15 @@ import re
 
 from py4j.protocol import Py4JNetworkError
 
+# SQL's own word for a value that cannot be computed with, or for what raise_error raises: the
+# values that such a message quotes may read like anything.
+_BY_ROWS = re.compile(r"\bSQLSTATE: (?:22(?!000)\w{3}|P0001)\b")
 # A job that was cancelled or interrupted, a context that was stopped, machines that are lost or
 # full, and functions that executors cannot load.
 _NOT_BY_ROWS = re.compile(
-    r"\bcancell?ed\b|InterruptedException|\binterrupted\b|SparkContext (?:was|has been) "
+    r"\b(?:Job|Stage|Task|Query|Operation)\b[\w .-]{0,40}\b(?:cancell?ed|interrupted)\b"
+    r"|\[(?:SPARK_JOB|OPERATION)_CANCELL?ED\b|\bcancelled job group\b"
+    r"|\bInterrupted(?:IO)?Exception|ClosedByInterruptException|SparkContext (?:was|has been) "
     r"(?:shut down|stopped)|stopped SparkContext|OutOfMemoryError|No space left on device"
     r"|ExecutorLostFailure|FetchFailed|Connection (?:refused|reset)|TaskKilled"
     r"|ModuleNotFoundError|ImportError|PYTHON_VERSION_MISMATCH|Cannot run program",
@@ -23,11 +28,12 @@ _NOT_BY_ROWS = re.compile(
 def is_caused_by_rows(error: BaseException) -> bool:
     """Whether a failed Spark job may fail because of the values in its rows.
 
-    >>> is_caused_by_rows(Exception("[DIVIDE_BY_ZERO] Division by zero."))
+    >>> is_caused_by_rows(Exception("[DIVIDE_BY_ZERO] Division by zero. SQLSTATE: 22012"))
     True
     >>> is_caused_by_rows(Exception("Job 7 cancelled part of cancelled job group"))
     False
     """
     if isinstance(error, Py4JNetworkError):
         return False
-    return _NOT_BY_ROWS.search(str(error)) is None
+    text = str(error)
+    return _BY_ROWS.search(text) is not None or _NOT_BY_ROWS.search(text) is None
