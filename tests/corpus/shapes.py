@@ -64,6 +64,13 @@ SELECT upper(k), count(*) FROM events GROUP BY upper(k), W
 SELECT upper(k), lower(upper(k)), count(*) FROM events GROUP BY upper(k), W
 SELECT st.a, count(*) FROM events GROUP BY st.a, W
 SELECT st.c.d, count(*) FROM events GROUP BY st.c.d, W
+SELECT (st).a, count(*) FROM events GROUP BY (st).a, W
+SELECT array(st)[0].c.d AS x, count(*) FROM events WHERE array(st)[0].a > 1 GROUP BY 1, W
+SELECT max(from_json(js, 'a INT, `end` INT').a) AS x FROM events GROUP BY W
+SELECT count(from_json(js, 'a INT, `end` INT').`end`) AS x FROM events GROUP BY W
+SELECT max(map('k', st)['k'].b) AS x FROM events GROUP BY W
+SELECT struct(max(i) AS hi, min(i) AS lo).hi AS x FROM events GROUP BY W
+SELECT window(ts, '1 minute').start AS x, count(*) FROM events GROUP BY window(ts, '1 minute')
 SELECT m['a'], arr[0], count(*) FROM events GROUP BY m['a'], arr[0], W
 SELECT v:a::int, count(*) FROM events GROUP BY v:a::int, W
 SELECT max(st.a), max(m['a']), max(get(arr, 0)) FROM events GROUP BY W

@@ -152,6 +152,9 @@ def _names_around(tokens: Sequence[Token], i: int, span: Span) -> Iterator[int]:
             yield from _type_names(tokens, i + 1, span)
         case ":":
             yield from range(i + 1, chain_end(tokens, i + 1, span.high))
+        case "." if i > span.low and tokens[i - 1].text in (")", "]"):
+            # Fields of what a function or an index gives: items[0].price
+            yield from range(i + 1, chain_end(tokens, i + 1, span.high))
         case "COLLATE" if after.is_name:
             yield i
             yield from range(i + 1, chain_end(tokens, i + 1, span.high))
