@@ -88,8 +88,8 @@ def test_columns_of_tables_have_the_name_of_their_relation_when_spark_compares()
         "SELECT sum(t.vol) AS v FROM trades t JOIN listing l USING (symbol) WHERE l.r1000 " + WINDOW
     )
     assert found.query.where_sql == "`listing.r1000`"
-    assert "WHERE `l`.`r1000`" in found.check
-    assert "FROM `trades` t JOIN `listing` l USING (symbol)" in found.written
+    assert "WHERE `l`.`r1000`" in found.comparison.check
+    assert "FROM `trades` t JOIN `listing` l USING (symbol)" in found.comparison.written
 
 
 @pytest.mark.parametrize(

@@ -143,7 +143,7 @@ class Sources:
             {key: s.info for key, s in self.streams.items()}, self._tables, self._stand_ins.views
         )
         parsed = parse(sql, name, catalog, self._functions.is_allowed)
-        query = parsed.named(self._stand_ins.compare(parsed))
+        query = parsed.named(self._stand_ins.compare(parsed.comparison))
         risk = functools.partial(may_raise, types=parsed.types, ansi=ansi)
         return bind_query(
             query, self._types_for(query), self.stream(query.stream).info.time, risk, ansi=ansi

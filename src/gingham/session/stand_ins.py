@@ -16,10 +16,10 @@ from gingham.core.errors import QueryError
 from gingham.core.names import quoted
 from gingham.spark.spark_errors import SPARK_ERRORS, refused_by_spark
 from gingham.spark.spark_session import without_log_of_errors
-from gingham.sql import Parsed
+from gingham.sql.comparison import Comparison
+from gingham.sql.windows import WindowCall, window_marker
 
 _numbers = count()
-_MARKERS = ("window", "__window")
 
 
 class StandIns:
@@ -28,7 +28,7 @@ class StandIns:
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
         self.views: dict[str, str] = {}
-        self._windows: set[tuple[str, str, str]] = set()  # pairs that mean the same, with a view
+        self._windows: set[tuple[WindowCall, str]] = set()  # that mean the same over a view
 
     def add(self, name: str, rows: DataFrame, time: str | None = None) -> None:
         """Make the stand-in of a relation; that of a stream has a column for its windows."""
@@ -37,26 +37,29 @@ class StandIns:
             taken = {column.lower() for column in rows.columns}
             bound = schema[time].dataType
             struct = StructType([StructField("start", bound), StructField("end", bound)])
-            marker = next(m for m in _MARKERS if m not in taken)
+            marker = window_marker(taken.__contains__)
             schema = StructType([*schema.fields, StructField(marker, struct)])
         view = f"__gingham_stand_in_{next(_numbers)}"
         self._spark.createDataFrame([], schema).createOrReplaceTempView(view)
         self.views[name.lower()] = view
 
-    def compare(self, parsed: Parsed) -> list[str]:
+    def compare(self, comparison: Comparison) -> list[str]:
         """Raise unless Spark reads a query as Gingham does; gives the names of its columns."""
         with without_log_of_errors():
-            return self._compare(parsed)
+            columns = self._compare_statements(comparison)
+            for call in comparison.windows:
+                self._compare_windows(call, self.views[comparison.stream.lower()])
+            return columns
 
-    def _compare(self, parsed: Parsed) -> list[str]:
-        """Compare the two statements of a query, and its windows."""
+    def _compare_statements(self, comparison: Comparison) -> list[str]:
+        """Compare the two statements of a query; gives the columns of the user's own."""
         try:
-            written = self._spark.sql(parsed.written)
+            written = self._spark.sql(comparison.written)
         except SPARK_ERRORS as error:
             # Its parser may also run out of its stack, or stumble over a number.
             raise refused_by_spark(error) from None
         try:
-            same = written.sameSemantics(self._spark.sql(parsed.check))
+            same = written.sameSemantics(self._spark.sql(comparison.check))
         except SPARK_ERRORS:
             same = False
         if not same:
@@ -66,26 +69,23 @@ class StandIns:
                 "not a mistake in the query",
                 "a simpler spelling: fewer names that are also words of SQL, more parentheses",
             )
-        view = self.views[parsed.query.stream.lower()]
-        for as_written, understood in parsed.windows:
-            self._compare_windows(as_written, understood, view)
         return written.columns
 
-    def _compare_windows(self, written: str, understood: str, view: str) -> None:
-        """Raise unless Spark takes two calls of window(...) for the same windows."""
-        if (written, understood, view) in self._windows:
+    def _compare_windows(self, call: WindowCall, view: str) -> None:
+        """Raise unless Spark takes a call of window(...) for the same windows as Gingham."""
+        if (call, view) in self._windows:
             return
         try:
             one, other = (
-                self._spark.sql(f"SELECT {call} AS w FROM {quoted(view)}")  # noqa: S608
-                for call in (written, understood)
+                self._spark.sql(f"SELECT {sql} AS w FROM {quoted(view)}")  # noqa: S608
+                for sql in (call.written, call.understood)
             )
         except SPARK_ERRORS as error:
             raise refused_by_spark(error) from None
         if not one.sameSemantics(other):
             raise QueryError(
-                f"{written} is another window in Spark",
+                f"{call.written} is another window in Spark",
                 "its lengths mean something else there",
                 "lengths as numbers with units: '90 seconds'",
             )
-        self._windows.add((written, understood, view))
+        self._windows.add((call, view))

@@ -1,8 +1,8 @@
 """SQL text to a logical query, or to an error that says what to write instead.
 
 The text is taken apart and never written again: what Spark evaluates are the user's own tokens,
-with references in place of columns and aggregates. `Parsed.check` puts what was understood together
-again, so that Spark can compare it with `Parsed.written`, the text as the user wrote it.
+with references in place of columns and aggregates. `Comparison.check` puts what was understood
+together again, so that Spark can compare it with `Comparison.written`, the user's own text.
 """
 
 from __future__ import annotations
@@ -16,35 +16,44 @@ from gingham.core import names
 from gingham.core.errors import QueryError
 from gingham.core.names import quoted
 from gingham.logical.catalog import Catalog
-from gingham.logical.predicate import And, Or, conjunction
+from gingham.logical.predicate import conjunction
 from gingham.logical.query import Output, Query, Selected
 from gingham.logical.window import Window
-from gingham.sql.expression import Column, Expression, Part, Replaced, joined, parenthesized
+from gingham.sql.comparison import Comparison, alias_name, written_over
+from gingham.sql.expression import Column, Expression, Part, Replaced
 from gingham.sql.functions import IsAllowed, refuse_functions
-from gingham.sql.predicates import NO_CONDITION, Conditions, Formula
+from gingham.sql.grouping import grouping_keys
+from gingham.sql.predicates import NO_CONDITION, Conditions, Formula, all_of
 from gingham.sql.read_expression import Call, Replacements, calls, read_expression
 from gingham.sql.relations import Source, read_source
-from gingham.sql.statement import Item, Span, Statement, read_statement, split
+from gingham.sql.statement import (
+    Item,
+    Span,
+    Statement,
+    dotted_name,
+    nested_too_deeply,
+    read_statement,
+    split,
+    unnested,
+)
 from gingham.sql.windows import (
     WindowCall,
     bound_reference,
     read_window,
     two_windows_error,
     window_calls,
+    window_marker,
     window_reference,
+    window_subject,
 )
-
-_WINDOW = "window"  # the column of stand-ins that window(...) becomes when queries are compared
 
 
 class Parsed(NamedTuple):
-    """A query as it was understood, and two statements that Spark must find to be the same."""
+    """A query as it was understood, and what Spark must find to be the same."""
 
     query: Query
     types: Mapping[str, str]  # of the columns that the query reads
-    written: str  # the user's text, over stand-ins
-    check: str  # what was understood, over stand-ins
-    windows: tuple[tuple[str, str], ...]  # pairs of window(...) as written and as understood
+    comparison: Comparison
     selected: tuple[int | None, ...]  # for each item of SELECT, the position of its output
 
     def named(self, columns: Sequence[str]) -> Query:
@@ -67,11 +76,7 @@ def parse(
         refuse_functions(statement, is_allowed)
         return _Parser(statement, source, catalog).parse(name)
     except RecursionError:
-        raise QueryError(
-            "a query nested too deeply",
-            "aliases within each other are read one by one",
-            "fewer of them",
-        ) from None
+        raise nested_too_deeply() from None
 
 
 class _Key(NamedTuple):
@@ -94,20 +99,19 @@ class _Parser:
         self._formula = NO_CONDITION
         self._keys: list[_Key] = []
         self._window_position = 0  # among the keys
-        taken = self._scope.reaches(_WINDOW)
-        self._marker = f"__{_WINDOW}" if taken else _WINDOW
+        self._marker = window_marker(self._scope.reaches)
 
     def parse(self, name: str) -> Parsed:
         """The query, and the statements that show whether it was understood."""
         statement, source, scope = self._statement, self._source, self._scope
         terms = [self._conditions.formula(term) for term in source.conditions]
-        self._formula = _conjunction(terms)
+        self._formula = all_of(terms)
         windows, key_spans = self._grouping()
         window = self._only_window(windows)
         self._keys = [self._key(span) for span in key_spans]
         keys = tuple(dict.fromkeys(key.expression.run for key in self._keys))
         items = [
-            self._over_aggregates(self._unnested(item.span), i)
+            self._over_aggregates(unnested(statement.tokens, item.span), i)
             for i, item in enumerate(statement.items)
         ]
         having = self._over_aggregates(statement.having, None) if statement.having else None
@@ -130,9 +134,14 @@ class _Parser:
         return Parsed(
             query=query,
             types={**scope.types, time: scope.stream.columns[time]},
-            written=self._written(),
-            check=self._check(items, having),
-            windows=tuple((call.written, call.understood) for call in windows),
+            comparison=Comparison(
+                written=written_over(
+                    statement, source.clause, self._catalog.stand_in, quoted(self._marker)
+                ),
+                check=self._check(items, having),
+                stream=scope.stream.name,
+                windows=tuple(windows),
+            ),
             selected=selected,
         )
 
@@ -149,7 +158,7 @@ class _Parser:
         def resolve(parts: Sequence[str]) -> tuple[Column | Replaced, Sequence[str]]:
             """What a name means: in HAVING aliases come first, in SELECT columns do."""
             bound = bound_reference(parts, self._marker)
-            if bound is not None and not self._scope.reaches(_WINDOW):
+            if bound is not None and not self._scope.reaches("window"):
                 return bound, ()
             alias = self._alias(parts[0], item)
             if alias is not None and (item is None or not self._scope.reaches(parts[0])):
@@ -172,7 +181,7 @@ class _Parser:
         for i, other in enumerate(self._statement.items[:item]):
             if other.alias is not None and other.alias.lower() == name.lower():
                 return Replaced(
-                    f"({self._over_aggregates(other.span, i).run})", quoted(_alias_name(i))
+                    f"({self._over_aggregates(other.span, i).run})", quoted(alias_name(i))
                 )
         return None
 
@@ -201,7 +210,7 @@ class _Parser:
         inside = Span(call.opened + 1, call.closed)
         if tokens[inside.low].upper == "DISTINCT":
             raise QueryError(
-                f"an exact DISTINCT: {self._statement.slice(Span(call.first, call.closed + 1))}",
+                f"an exact DISTINCT: {self._statement.slice(call.span)}",
                 "distinct values of two slices cannot be merged from counts",
                 "approx_count_distinct(x)",
             )
@@ -263,17 +272,14 @@ class _Parser:
     def _grouping(self) -> tuple[list[WindowCall], list[Span]]:
         """The windows of GROUP BY, and the tokens of its keys; numbers and aliases are SELECT's."""
         statement = self._statement
-        spans = list(statement.keys)
-        self._refuse_grouping_sets(spans)
-        if len(spans) == 1 and self._is_all(spans[0]):
-            spans = [item.span for item in statement.items if self._is_key(item)]
+        spans = grouping_keys(statement, self._scope.reaches)
         windows: list[WindowCall] = []
         keys: list[Span] = []
         self._window_position = len(spans)
-        for span in map(self._select_item, spans):
+        for span in spans:
             found = window_calls(statement, span)
-            if found and Span(found[0].first, found[0].closed + 1) == self._unnested(span):
-                windows.append(read_window(statement, found[0], self._scope))
+            if found and found[0].span == unnested(statement.tokens, span):
+                windows.append(self._window(found[0]))
                 self._window_position = len(keys)
             elif found:
                 raise QueryError(
@@ -282,66 +288,22 @@ class _Parser:
                     "GROUP BY window(...), and the expression in SELECT",
                 )
             else:
-                keys.append(self._unnested(span))
+                keys.append(unnested(statement.tokens, span))
         return windows, keys
 
-    def _refuse_grouping_sets(self, spans: Iterable[Span]) -> None:
-        """Raise for ROLLUP, CUBE and GROUPING SETS."""
-        tokens = self._statement.tokens
-        for span in spans:
-            first, after = tokens[span.low].upper, tokens[span.low + 1]
-            last = [tokens[i].upper for i in range(span.low, span.high)]
-            if (
-                (first in ("ROLLUP", "CUBE") and after.text == "(")
-                or (first == "GROUPING" and after.upper == "SETS")
-                or last[-2:] in (["WITH", "ROLLUP"], ["WITH", "CUBE"])
-            ):
-                raise QueryError(
-                    "ROLLUP, CUBE or GROUPING SETS",
-                    "a query has one set of keys",
-                    "one query per set of keys; they are shared anyway",
-                )
-
-    def _is_all(self, span: Span) -> bool:
-        """Whether GROUP BY has the word ALL alone, and no column of that name."""
-        token = self._statement.tokens[span.low]
-        alone = span.high - span.low == 1
-        return alone and token.upper == "ALL" and not self._scope.reaches("all")
-
-    def _is_key(self, item: Item) -> bool:
-        """Whether GROUP BY ALL takes an item for a key: nothing in it is an aggregate."""
-        found = calls(self._statement.tokens, item.span)
-        reads = any(self._statement.tokens[i].is_name for i in range(item.span.low, item.span.high))
-        return reads and not any(is_aggregate(call.name) for call in found)
-
-    def _select_item(self, span: Span) -> Span:
-        """The SELECT item that a number or alias in GROUP BY refers to; else the span itself."""
-        items, token = self._statement.items, self._statement.tokens[span.low]
-        if span.high - span.low != 1:
-            return span
-        if token.kind == "number" and token.text.isdigit():
-            if not 1 <= int(token.text) <= len(items):
-                raise QueryError(
-                    f"GROUP BY {token.text}",
-                    f"the SELECT list has {len(items)} items",
-                    "the number of one of them, or its expression",
-                )
-            return items[int(token.text) - 1].span
-        # A column comes before an alias.
-        if token.is_name and not self._scope.reaches(token.name):
-            named = [i for i in items if i.alias and i.alias.lower() == token.name.lower()]
-            return named[0].span if named else span
-        return span
-
-    def _unnested(self, span: Span) -> Span:
-        """What is inside of parentheses around a whole range of tokens."""
-        tokens = self._statement.tokens
-        while tokens[span.low].text == "(" and tokens[span.low].closes == span.high - 1:
-            inner = Span(span.low + 1, span.high - 1)
-            if len(list(split(tokens, inner, ","))) != 1:
-                break
-            span = inner
-        return span
+    def _window(self, call: Call) -> WindowCall:
+        """The window of a `window(...)` call, which must be over the event time of the stream."""
+        statement, stream = self._statement, self._scope.stream
+        subject = window_subject(statement, call)
+        parts = dotted_name(statement.tokens, subject)
+        column, fields = self._scope.resolve(parts) if parts else (None, ())
+        if column is None or column.name != stream.time or fields:
+            raise QueryError(
+                f"window({statement.slice(subject)}, ...)",
+                f"the event time of {stream.name} is {stream.time}",
+                f"window({stream.time}, ...)",
+            )
+        return read_window(statement, call, stream.time)
 
     def _key(self, span: Span) -> _Key:
         """The key that a range of tokens stands for."""
@@ -354,7 +316,7 @@ class _Parser:
 
     def _only_window(self, windows: Sequence[WindowCall]) -> Window:
         """The one window of a query, from GROUP BY window(...) or a [RANGE ...] clause."""
-        clause, scope = self._source.clause, self._scope
+        clause, scope = self._source.clause.window, self._scope
         found = {call.window for call in windows}
         if not found and clause is None:
             time = scope.stream.time
@@ -411,27 +373,10 @@ class _Parser:
 
     # Statements that Spark compares
 
-    def _written(self) -> str:
-        """The user's text over stand-ins, with the column `window` in place of window(...)."""
-        statement, source = self._statement, self._source
-        changes = [(*source.clause_span, "")] if source.clause else []
-        for relation in source.relations:
-            view = quoted(self._catalog.stand_in(relation.name))
-            alias = "" if relation.alias else f" AS {quoted(relation.name)}"
-            changes.append((relation.start, relation.stop, view + alias))
-        whole = Span(0, len(statement.tokens) - 1)
-        for call in window_calls(statement, whole):
-            first, last = statement.tokens[call.first], statement.tokens[call.closed]
-            changes.append((first.start, last.stop, quoted(self._marker)))
-        if source.clause is not None:
-            more = ", " if statement.grouped else " GROUP BY "
-            changes.append((statement.keys_end, statement.keys_end, more + quoted(self._marker)))
-        return _changed(statement.text, changes)
-
     def _check(self, items: Sequence[Expression], having: Expression | None) -> str:
         """The statement that was understood, over stand-ins."""
         aliases = [
-            f" AS {quoted(_alias_name(i))}" if item.alias is not None else ""
+            f" AS {quoted(alias_name(i))}" if item.alias is not None else ""
             for i, item in enumerate(self._statement.items)
         ]
         selected = [item.check + alias for item, alias in zip(items, aliases, strict=True)]
@@ -440,29 +385,11 @@ class _Parser:
         keys.insert(self._window_position, quoted(self._marker))
         parts = [f"SELECT {', '.join(selected)} FROM {self._source.check_from}"]  # noqa: S608
         if where:
-            parts.append(f"WHERE {_conjunction(where).sql.check}")
+            parts.append(f"WHERE {all_of(where).sql.check}")
         parts.append(f"GROUP BY {', '.join(keys)}")
         if having is not None:
             parts.append(f"HAVING {having.check}")
         return " ".join(parts)
-
-
-def _conjunction(terms: Sequence[Formula]) -> Formula:
-    """The conjunction of formulas."""
-    if not terms:
-        return NO_CONDITION
-    if len(terms) == 1:
-        return terms[0]
-    sql = [
-        parenthesized(term.sql) if isinstance(term.predicate, And | Or) else term.sql
-        for term in terms
-    ]
-    return Formula(And(tuple(term.predicate for term in terms)), joined("AND", sql))
-
-
-def _alias_name(item: int) -> str:
-    """The alias of an item in the statement that is compared, which no column has."""
-    return f"__alias_{item}"
 
 
 def _replaced(parts: Sequence[Part], wanted: Sequence[Part], reference: Replaced) -> Iterator[Part]:
@@ -502,13 +429,6 @@ def _stands_alone(parts: Sequence[Part], low: int, high: int) -> bool:
     before = parts[low - 1] if low else "("
     after = parts[high] if high < len(parts) else ")"
     return before in ("(", ",") and after in (")", ",")
-
-
-def _changed(text: str, changes: Iterable[tuple[int, int, str]]) -> str:
-    """The text with some parts of it replaced, given by their positions."""
-    for start, stop, new in sorted(changes, reverse=True):
-        text = text[:start] + new + text[stop:]
-    return text
 
 
 def _refuse_same_names(outputs: Iterable[Output]) -> None:

@@ -22,7 +22,7 @@ from gingham.logical.predicate import (
     Truth,
 )
 from gingham.sql.expression import Expression, Part, Replaced, joined, parenthesized
-from gingham.sql.statement import Span, split
+from gingham.sql.statement import Span, split, unnested
 from gingham.sql.tokens import MOST_DEPTH, Token
 
 # The operator, and the operator with its sides exchanged.
@@ -39,6 +39,8 @@ _COMPARISONS = {
 }
 _NEGATED = ("<>", "!=")
 _PREDICATES = frozenset({"IS", "IN", "BETWEEN", "LIKE", "ILIKE", "RLIKE", "REGEXP", "NOT"})
+# What makes a condition of operands, or of other conditions.
+_OF_CONDITIONS = frozenset({*_COMPARISONS, *_PREDICATES, "!", "AND", "OR"})
 _INTEGERS = {"": 63, "L": 63, "S": 15, "Y": 7}
 _NUMBER = re.compile(r"(?P<value>[\d.]+(?:E[+-]?\d+)?)(?P<suffix>BD|[LSYFD])?", re.IGNORECASE)
 _STRING = re.compile(r"'([^'\\]|\\[\\'\"ntr]|'')*'")
@@ -54,6 +56,28 @@ class Formula(NamedTuple):
 
 NO_CONDITION = Formula(TRUE, Expression(("TRUE",)))
 Read = Callable[[Span], Expression]
+
+
+def all_of(terms: Sequence[Formula]) -> Formula:
+    """The conjunction of formulas."""
+    return _combined("AND", And, terms) if terms else NO_CONDITION
+
+
+def equality_sides(tokens: Sequence[Token], span: Span) -> tuple[Span, Span] | None:
+    """Both sides of a condition that is one equality and nothing else; None for any other."""
+    span = unnested(tokens, span)
+    if not span:
+        return None
+    depth = tokens[span.low].depth
+    found = [
+        i
+        for i in range(span.low, span.high)
+        if tokens[i].depth == depth and tokens[i].upper in _OF_CONDITIONS
+    ]
+    if len(found) != 1 or tokens[found[0]].text not in ("=", "=="):
+        return None
+    sides = Span(span.low, found[0]), Span(found[0] + 1, span.high)
+    return sides if all(sides) else None
 
 
 class Conditions:
@@ -73,17 +97,17 @@ class Conditions:
             )
         alternatives = list(split(self._tokens, span, "OR"))
         if len(alternatives) > 1:
-            return self._combined("OR", Or, alternatives)
+            return _combined("OR", Or, [self.formula(span) for span in alternatives])
         conjuncts = list(self.conjuncts(span))
         if len(conjuncts) > 1:
-            return self._combined("AND", And, conjuncts)
+            return all_of([self.formula(span) for span in conjuncts])
         operand = self._operand(span)
         if operand != span:
             found, negations = self.formula(operand), operand.low - span.low
             sql = Expression((*["NOT"] * negations, *parenthesized(found.sql).parts))
             # NOT NOT x is x, also where x is NULL.
             return Formula(Not(found.predicate) if negations % 2 else found.predicate, sql)
-        inner = self._unnested(span)
+        inner = unnested(self._tokens, span)
         return self._single(span) if inner == span else self.formula(inner)
 
     def _operand(self, span: Span) -> Span:
@@ -121,25 +145,6 @@ class Conditions:
                 yield Span(low, i)
                 low = i + 1
         yield Span(low, span.high)
-
-    def _combined(self, word: str, kind: type[And | Or], spans: Sequence[Span]) -> Formula:
-        """The formula of several ones with the same operator between them."""
-        formulas = [self.formula(span) for span in spans]
-        terms = [
-            parenthesized(f.sql) if isinstance(f.predicate, And | Or) else f.sql for f in formulas
-        ]
-        return Formula(kind(tuple(f.predicate for f in formulas)), joined(word, terms))
-
-    def _unnested(self, span: Span) -> Span:
-        """What is inside of parentheses around a whole range of tokens."""
-        while (
-            span.high - span.low > 2
-            and self._tokens[span.low].text == "("
-            and self._tokens[span.low].closes == span.high - 1
-            and len(list(split(self._tokens, Span(span.low + 1, span.high - 1), ","))) == 1
-        ):
-            span = Span(span.low + 1, span.high - 1)
-        return span
 
     def _single(self, span: Span) -> Formula:
         """The formula of one condition: an atom if it compares with a constant, else opaque."""
@@ -191,7 +196,7 @@ class Conditions:
 
     def _atom(self, side: Span, operator: str, constant: Constant, known: Span) -> Predicate:
         """The atom that compares an expression with a constant."""
-        expression = self._read(self._unnested(side))
+        expression = self._read(unnested(self._tokens, side))
         if constant.kind == "null":
             return IsNull(expression.run) if operator == "<=>" else Always(None)
         whole = Expression((*self._read(side).parts, operator, *self._read(known).parts))
@@ -229,7 +234,7 @@ class Conditions:
         word = self._tokens[rest.low + negated].upper
         if rest.high - rest.low != 1 + negated or word not in ("NULL", "TRUE", "FALSE"):
             return None
-        is_null = IsNull(self._read(self._unnested(side)).run)
+        is_null = IsNull(self._read(unnested(self._tokens, side)).run)
         test: Predicate = is_null
         if word != "NULL":
             truth = self.formula(side).predicate
@@ -277,7 +282,7 @@ class Conditions:
 
     def constant(self, span: Span) -> Constant | None:
         """The constant that a range of tokens stands for; None if it is no literal."""
-        span = self._unnested(span)
+        span = unnested(self._tokens, span)
         tokens = self._tokens[span.low : span.high]
         negative = tokens[0].text == "-"
         tokens = tokens[1:] if negative or tokens[0].text == "+" else tokens
@@ -290,6 +295,14 @@ class Conditions:
         if len(tokens) == 2 and tokens[0].upper == "DATE" and tokens[1].kind == "string":
             return _date(tokens[1].text[1:-1])
         return None
+
+
+def _combined(word: str, kind: type[And | Or], formulas: Sequence[Formula]) -> Formula:
+    """The formula of several ones with the same operator between them."""
+    if len(formulas) == 1:
+        return formulas[0]
+    terms = [parenthesized(f.sql) if isinstance(f.predicate, And | Or) else f.sql for f in formulas]
+    return Formula(kind(tuple(f.predicate for f in formulas)), joined(word, terms))
 
 
 def string_literal(value: str) -> str:

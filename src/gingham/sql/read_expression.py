@@ -47,6 +47,11 @@ class Call(NamedTuple):
     opened: int  # and of its parentheses
     closed: int
 
+    @property
+    def span(self) -> Span:
+        """The tokens of the whole call."""
+        return Span(self.first, self.closed + 1)
+
 
 def read_expression(
     tokens: Sequence[Token], span: Span, resolve: Resolve, replacements: Replacements | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from gingham.core.errors import QueryError, at
@@ -79,6 +79,13 @@ class Statement(NamedTuple):
         """Where a token stands, for errors."""
         return at(self.text, self.tokens[index].start)
 
+    def changed(self, changes: Iterable[tuple[int, int, str]]) -> str:
+        """The user's text with some parts of it replaced, given by their positions."""
+        text = self.text
+        for start, stop, new in sorted(changes, reverse=True):
+            text = text[:start] + new + text[stop:]
+        return text
+
 
 def read_statement(text: str) -> Statement:
     """Take one SELECT apart; raises an error in three parts for any other text."""
@@ -130,6 +137,37 @@ def split(tokens: Sequence[Token], span: Span, separator: str) -> Iterator[Span]
             yield Span(low, i)
             low = i + 1
     yield Span(low, span.high)
+
+
+def unnested(tokens: Sequence[Token], span: Span) -> Span:
+    """What is inside of parentheses around a whole range of tokens; a list in them stays."""
+    while (
+        span.high - span.low > 2
+        and tokens[span.low].text == "("
+        and tokens[span.low].closes == span.high - 1
+        and len(list(split(tokens, Span(span.low + 1, span.high - 1), ","))) == 1
+    ):
+        span = Span(span.low + 1, span.high - 1)
+    return span
+
+
+def dotted_name(tokens: Sequence[Token], span: Span) -> list[str] | None:
+    """The parts of a name with dots that a range of tokens is; None if it is anything else."""
+    found = tokens[span.low : span.high]
+    if len(found) % 2 == 0 or not all(token.is_name for token in found[::2]):
+        return None
+    if any(token.text != "." for token in found[1::2]):
+        return None
+    return [token.name for token in found[::2]]
+
+
+def nested_too_deeply() -> QueryError:
+    """The error of a query that is read by more calls within each other than Python allows."""
+    return QueryError(
+        "a query nested too deeply",
+        "aliases within each other are read one by one",
+        "fewer of them",
+    )
 
 
 def _refuse_other_statements(text: str, tokens: Sequence[Token], end: int) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from gingham.core import names
@@ -12,10 +12,11 @@ from gingham.core.time import parse_duration
 from gingham.logical.window import Window
 from gingham.sql.expression import Replaced
 from gingham.sql.read_expression import Call, calls
-from gingham.sql.scope import Scope
-from gingham.sql.statement import Span, Statement, split
+from gingham.sql.statement import NOTHING, Span, Statement, split
 
 _STRUCT = f"named_struct('start', {names.WINDOW_START}, 'end', {names.WINDOW_END})"
+# The column of stand-ins that window(...) becomes; the second one if the first is taken.
+_MARKERS = ("window", "__window")
 _BOUNDS = {"start": names.WINDOW_START, "end": names.WINDOW_END}
 
 
@@ -25,6 +26,11 @@ class WindowCall(NamedTuple):
     window: Window
     written: str
     understood: str
+
+
+def window_marker(reaches: Callable[[str], bool]) -> str:
+    """The column of stand-ins that window(...) becomes: one of a name that nothing `reaches`."""
+    return next(marker for marker in _MARKERS if not reaches(marker))
 
 
 def window_calls(statement: Statement, span: Span) -> list[Call]:
@@ -40,17 +46,15 @@ def window_calls(statement: Statement, span: Span) -> list[Call]:
     return [call for call in found if call.name == "window"]
 
 
-def read_window(statement: Statement, call: Call, scope: Scope) -> WindowCall:
-    """The window of a `window(...)` call, which must be over the event time of the stream."""
-    tokens, time = statement.tokens, scope.stream.time
-    arguments = list(split(tokens, Span(call.opened + 1, call.closed), ","))
-    subject, *lengths = arguments
-    if not _is_event_time(statement, subject, scope):
-        raise QueryError(
-            f"window({statement.slice(subject)}, ...)",
-            f"the event time of {scope.stream.name} is {time}",
-            f"window({time}, ...)",
-        )
+def window_subject(statement: Statement, call: Call) -> Span:
+    """The first argument of a `window(...)` call: what is cut into windows."""
+    return next(split(statement.tokens, Span(call.opened + 1, call.closed), ","), NOTHING)
+
+
+def read_window(statement: Statement, call: Call, time: str) -> WindowCall:
+    """The window of a `window(...)` call over the event time, which is the column `time`."""
+    tokens = statement.tokens
+    lengths = list(split(tokens, Span(call.opened + 1, call.closed), ","))[1:]
     if not lengths or len(lengths) > 3:
         raise QueryError(
             f"window with {len(lengths)} lengths",
@@ -98,15 +102,6 @@ def bound_reference(parts: Sequence[str], marker: str) -> Replaced | None:
 def two_windows_error() -> QueryError:
     """The error of a query with a second window."""
     return QueryError("two windows", "a query has one window", "two queries, one for each window")
-
-
-def _is_event_time(statement: Statement, subject: Span, scope: Scope) -> bool:
-    """Whether the first argument of window(...) is the event time of the stream."""
-    tokens = statement.tokens[subject.low : subject.high]
-    if not tokens or not all(t.is_name for t in tokens[::2]) or len(tokens) % 2 == 0:
-        return False
-    column, fields = scope.resolve([token.name for token in tokens[::2]])
-    return column.name == scope.stream.time and not fields
 
 
 def _micros(statement: Statement, length: Span) -> int:
