@@ -3,14 +3,52 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from gingham.core import names
 from gingham.core.errors import QueryError
 from gingham.logical.catalog import Catalog, Stream, Table
 from gingham.logical.query import Join
 from gingham.sql.expression import Column
+
+
+class FoundColumn(NamedTuple):
+    """The column that a dotted name starts with, and the struct fields after it."""
+
+    alias: str
+    column: str
+    fields: Sequence[str]
+
+
+def find_column(
+    parts: Sequence[str],
+    relations: Mapping[str, Mapping[str, str]],
+    hidden: Container[tuple[str, str]] = frozenset[tuple[str, str]](),
+) -> FoundColumn | None:
+    """Find the column of a dotted name among those of relations by alias; None if none has it.
+
+    A USING hides the column of one side: `hidden` has pairs of alias and column, in lower case.
+    """
+    head = parts[0].lower()
+    if len(parts) > 1 and head in relations:
+        column = matching_column(parts[1], relations[head])
+        if column is not None:
+            return FoundColumn(head, column, parts[2:])
+    candidates = [
+        FoundColumn(alias, column, parts[1:])
+        for alias, columns in relations.items()
+        if (alias, head) not in hidden and (column := matching_column(parts[0], columns))
+    ]
+    if len(candidates) > 1:
+        owners = [found.alias for found in candidates]
+        raise QueryError(
+            f"{parts[0]} is ambiguous",
+            f"{' and '.join(owners)} both have it",
+            f"the relation's name before it, for example {owners[0]}.{parts[0]}",
+        )
+    return candidates[0] if candidates else None
 
 
 @dataclass
@@ -27,28 +65,19 @@ class Scope:
 
     def resolve(self, parts: Sequence[str]) -> tuple[Column, Sequence[str]]:
         """The column that a dotted name starts with, and the struct fields after it."""
-        head = parts[0].lower()
-        if len(parts) > 1 and head in (self.alias, *self.joins):
-            column = self._of(head, parts[1])
-            if column is not None:
-                return self._read(column), parts[2:]
-            if not self._candidates(parts[0]):
-                raise self.unknown(parts)
-        candidates = self._candidates(parts[0])
-        if not candidates:
+        found = find_column(parts, self._columns(), self.hidden)
+        if found is None:
             raise self.unknown(parts)
-        if len(candidates) > 1:
-            raise QueryError(
-                f"{parts[0]} is ambiguous",
-                f"{' and '.join(c.name for c in candidates)} are both in reach",
-                f"the relation's name before it, for example {self.alias}.{parts[0]}",
-            )
-        return self._read(candidates[0]), parts[1:]
+        name = self._name(found)
+        refuse_reserved(name)
+        self.columns.add(name)
+        self.types[name] = self._columns()[found.alias][found.column]
+        relation = found.alias if self.qualified or found.alias != self.alias else ""
+        return Column(name, relation, found.column), found.fields
 
     def reaches(self, name: str) -> bool:
         """True if the stream or a table joined so far has a column of this name."""
-        tables = (table.columns for _, table in self.joins.values())
-        return any(matching_column(name, columns) for columns in (self.stream.columns, *tables))
+        return any(matching_column(name, columns) for columns in self._columns().values())
 
     def unknown(self, parts: Sequence[str]) -> QueryError:
         """The error of a column name that neither the stream nor a joined table has."""
@@ -60,34 +89,16 @@ class Scope:
             did_you_mean(".".join(parts), reachable) or "one of " + ", ".join(self.stream.columns),
         )
 
-    def _candidates(self, name: str) -> list[Column]:
-        """The columns of this name in the stream and in all tables that do not hide theirs."""
-        aliases = (self.alias, *(a for a in self.joins if (a, name.lower()) not in self.hidden))
-        return [column for alias in aliases if (column := self._of(alias, name)) is not None]
+    def _columns(self) -> dict[str, Mapping[str, str]]:
+        """The columns of the stream and of all tables joined so far, by alias."""
+        tables = {alias: table.columns for alias, (_, table) in self.joins.items()}
+        return {self.alias: self.stream.columns, **tables}
 
-    def _of(self, alias: str, name: str) -> Column | None:
-        """The column of this name in the relation with an alias; None if it has none."""
-        if alias == self.alias:
-            column = matching_column(name, self.stream.columns)
-            relation = alias if self.qualified else ""
-            return Column(column, relation, column) if column is not None else None
-        join, table = self.joins[alias]
-        column = matching_column(name, table.columns)
-        return Column(join.column(column), alias, column) if column is not None else None
-
-    def _read(self, column: Column) -> Column:
-        """Note that the query reads a column, and its type."""
-        if names.is_reserved(column.name):
-            raise QueryError(
-                f"the column {column.name}",
-                "Gingham gives columns of this name to rows itself",
-                f'another name: rows.withColumnRenamed("{column.name}", ...)',
-            )
-        is_stream = column.relation in (self.alias, "")
-        of = self.stream.columns if is_stream else self.joins[column.relation][1].columns
-        self.columns.add(column.name)
-        self.types[column.name] = of[column.column]
-        return column
+    def _name(self, found: FoundColumn) -> str:
+        """The name of a column in the enriched stream."""
+        if found.alias == self.alias:
+            return found.column
+        return self.joins[found.alias][0].column(found.column)
 
 
 def open_scope(relation: str, alias: str | None, catalog: Catalog) -> Scope:
@@ -122,6 +133,16 @@ def table_called(relation: str, catalog: Catalog) -> Table:
             or f'loom.table("{relation}", df, key=...) before the query is added',
         )
     return table
+
+
+def refuse_reserved(column: str) -> None:
+    """Raise for a column of rows that has a name of Gingham's own."""
+    if names.is_reserved(column):
+        raise QueryError(
+            f"the column {column}",
+            "Gingham gives columns of this name to rows itself",
+            f'another name: rows.withColumnRenamed("{column}", ...)',
+        )
 
 
 def matching_column(name: str, columns: Mapping[str, str]) -> str | None:
