@@ -11,23 +11,11 @@ import pyarrow as pa
 
 from gingham.aggregates import LITERAL_FROM, Call, bind, is_plain, reads_as_double
 from gingham.core.errors import QueryError
-from gingham.logical.domain import compared
-from gingham.logical.predicate import (
-    TRUE,
-    And,
-    Compare,
-    IsNull,
-    Or,
-    Predicate,
-    Truth,
-    expressions,
-    leaves,
-    opaque,
-    typed,
-)
+from gingham.logical.predicate import Predicate, expressions
 from gingham.logical.query import Query, Selected
-from gingham.logical.risk import Risk, RiskOf
+from gingham.logical.risk import RiskOf
 from gingham.plan.bound import BoundQuery, Condition, ConditionalAggregate
+from gingham.plan.row_binder import RowBinder
 
 
 def expressions_to_type(query: Query) -> set[str]:
@@ -54,7 +42,7 @@ def _predicates(query: Query) -> list[Predicate]:
 
 
 class _Binder:
-    """Builds a `BoundQuery`; `fragile` becomes true at an expression that may raise."""
+    """Builds a `BoundQuery`."""
 
     def __init__(
         self,
@@ -67,15 +55,14 @@ class _Binder:
     ) -> None:
         self.query = query
         self.types = types
-        self.risk = risk
+        self.rows = RowBinder(types, risk)
         self.schema = schema
         self.ansi = ansi
-        self.fragile = False
 
     def bind(self) -> BoundQuery:
         """The bound query: its condition, keys and aggregates with types."""
         query = self.query
-        where = self._condition(query.where, query.where_sql)
+        where = self.rows.condition(query.where, query.where_sql)
         return BoundQuery(
             query=query,
             where=where,
@@ -84,7 +71,7 @@ class _Binder:
                 self._aggregate(i, selected, where) for i, selected in enumerate(query.aggregates)
             ),
             slots=self.schema,
-            fragile=self.fragile,
+            fragile=self.rows.fragile,
         )
 
     def _key(self, sql: str, where: Condition) -> str:
@@ -98,29 +85,7 @@ class _Binder:
                 f"{self.types[sql]}",
                 "a field or an element of it, or its text: to_json(...), CAST(... AS STRING)",
             )
-        return self._protected(sql, where)
-
-    def _condition(self, predicate: Predicate, sql: str) -> Condition:
-        """The condition of a predicate: with types, and as the SQL that Spark evaluates."""
-        risks = {self._leaf_risk(leaf) for leaf in leaves(predicate)}
-        self.fragile |= bool(risks - {"never"})
-        if "likely" in risks and isinstance(predicate, And | Or):
-            # Evaluated as it stands: one part may keep rows away from another, which would raise.
-            return Condition(opaque(sql), sql)
-        return Condition(typed(predicate, self.types), sql)
-
-    def _leaf_risk(self, leaf: Predicate) -> Risk:
-        """How likely one comparison of a predicate raises."""
-        match leaf:
-            case Compare(expression, _, constant, sql):
-                if compared(self.types[expression], constant) is not None:
-                    return self.risk(expression)
-                # Sides of different types: Spark casts one of them.
-                return "likely" if self.types[expression] == "string" else self.risk(sql)
-            case IsNull(expression) | Truth(expression):
-                return self.risk(expression)
-            case _:
-                return "never"
+        return self.rows.protected(sql, where)
 
     def _aggregate(
         self, position: int, selected: Selected, where: Condition
@@ -129,11 +94,11 @@ class _Binder:
         condition = where
         if selected.filter_sql is not None:
             both = f"CASE WHEN {selected.where_sql} THEN {selected.filter_sql} END"
-            condition = self._condition(selected.where, both)
+            condition = self.rows.condition(selected.where, both)
         literal = _literal_arguments(selected)
         typed_arguments = [self._typed(selected.function, a) for a in selected.arguments]
         arguments = tuple(
-            a if i in literal else self._protected(a, condition)
+            a if i in literal or a == "*" else self.rows.protected(a, condition)
             for i, (a, _) in enumerate(typed_arguments)
         )
         call = Call(
@@ -154,14 +119,6 @@ class _Binder:
             # Written out: the cast may raise, and is then for the query's own rows only.
             return f"CAST({argument} AS DOUBLE)", "double"
         return argument, kind
-
-    def _protected(self, sql: str, condition: Condition) -> str:
-        """An argument or key, evaluated for the query's own rows only if it is likely to raise."""
-        risk = "never" if sql == "*" else self.risk(sql)
-        self.fragile |= risk != "never"
-        if risk != "likely" or condition.predicate == TRUE:
-            return sql
-        return f"CASE WHEN {condition.sql} THEN {sql} END"
 
 
 def _literal_arguments(selected: Selected) -> range:
