@@ -293,6 +293,7 @@ class Loom:
         return Estimator(
             self.spark,
             self._sources.relations,
+            self._sources.functions.is_allowed,
             budget=budget,
             metric=metric,
             confidence=confidence,

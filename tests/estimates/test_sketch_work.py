@@ -29,6 +29,7 @@ from gingham.estimates.sketch_work import SketchWork
 from gingham.estimates.spark.sketch_pass import make_sketcher
 from gingham.plan.slices import Slices
 from gingham.session.sources import RelationSource
+from gingham.session.stand_ins import StandIns
 from gingham.sinks.delivery import Delivery
 from gingham.sinks.memory import MemorySink
 from gingham.stream.clock import Marks
@@ -61,7 +62,7 @@ class _Session(SketchSession):
 
     def bind(self, sql: str, name: str) -> BoundJoin:
         catalog = {key: relation_of(source) for key, source in self.sources().items()}
-        query = parse_join_aggregate(sql, name, catalog)
+        query = parse_join_aggregate(sql, name, catalog).query
         measures = {alias: Measure(sql) for alias, sql in query.measures.items()}
         fragile = any("w" in measure.sql for measure in measures.values())
         return BoundJoin(query, query.joins, measures, {}, fragile=fragile)
@@ -117,7 +118,10 @@ class _Streams:
             name: RelationSource(name, frame, "ts", "0 seconds") for name in ("r", "s", "quiet")
         }
         spark: Any = None
-        self.session = _Session(spark, lambda: sources, 60, "average", 0, 0.95)
+        stand_ins = StandIns(spark)
+        self.session = _Session(
+            spark, lambda: sources, stand_ins, lambda _: False, 60, "average", 0, 0.95
+        )
         self.batches = 0
         self.start()
 

@@ -177,7 +177,7 @@ def _estimated(workload: _Workload) -> str:
     times = {s.name: s.marked for s in workload.streams} | {t.name: None for t in workload.tables}
     catalog = {name: Relation(name, r.columns, times[name]) for name, r in relations.items()}
     bound = [
-        _bound_join(parse_join_aggregate(sql, name, catalog), relations)
+        _bound_join(parse_join_aggregate(sql, name, catalog).query, relations)
         for name, sql in workload.queries.items()
     ]
     budget = int(workload.head["sketches"].removesuffix(" words"))

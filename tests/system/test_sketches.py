@@ -253,7 +253,9 @@ def test_a_window_without_rows_of_one_stream_has_no_answer(loom: Loom, spark: Sp
 
     loom = Loom(spark).stream("p", stream([1, 11]), time="ts").stream("q", stream([2]), time="ts")
     sketches = loom.sketch(budget=10)
-    sketches.add("SELECT count(*) FROM p, q WHERE p.k = q.k GROUP BY window(ts, '10 s')", name="w")
+    sketches.add(
+        "SELECT count(*) FROM p, q WHERE p.k = q.k GROUP BY window(ts, '10 seconds')", name="w"
+    )
     [row] = sketches.run()["w"].collect()
     assert row["window_start"].replace(tzinfo=UTC) == EPOCH
     assert row["estimate"] == 1
@@ -309,7 +311,7 @@ def test_decimals_are_summed_exactly(spark: SparkSession):
         ("SELECT sum(CAST(x AS DOUBLE)) FROM r JOIN u ON a = c AND r.x = u.x", "ambiguous"),
         ("SELECT sum(r.x * 0.5D) FROM r, u WHERE a = c", "of type double"),
         ("SELECT sum(named.k) FROM named, r WHERE named.k = CAST(r.a AS STRING)", "type string"),
-        ("SELECT count(*) FROM r, u WHERE a = c AND r.x + 1", "not boolean"),
+        ("SELECT count(*) FROM r, u WHERE a = c AND r.x + 1", "DATATYPE_MISMATCH"),
         ("SELECT count(*) FROM r, u WHERE a = c AND nosuch(r.x)", "UNRESOLVED"),
         ("SELECT count(*) FROM r, u WHERE a = c AND r.x < u.x", "no equality"),
     ],
@@ -325,6 +327,116 @@ def test_a_bad_query_is_refused_in_three_parts(loom: Loom, sql: str, what: str):
     assert refused.value.why
     assert refused.value.instead
     assert sketches.queries == ("good",)
+
+
+@pytest.fixture(scope="module")
+def one_key(spark: SparkSession) -> Loom:
+    """Two relations, p and q, with one key: every copy of a sketch is exact."""
+    rows = spark.sql(r"""
+        SELECT 1 AS k, x, x AS `order`, x % 2 AS `case`, named_struct('f', x) AS s, array(x) AS arr,
+               CASE x WHEN 1 THEN "it's" WHEN 2 THEN 'its' WHEN 3 THEN 'C:\\x'
+                      ELSE 'a_b' END AS text,
+               TIMESTAMP '2024-01-01 00:00:00' + make_interval(0, 0, 0, 0, x) AS ts
+        FROM (SELECT explode(sequence(1, 12)) AS x)""")
+    for name in ("p", "q"):
+        rows.createOrReplaceTempView(name)
+    return Loom(spark).stream("p", rows, time="ts").stream("q", rows, time="ts")
+
+
+def _equals_spark(loom: Loom, sql: str) -> bool:
+    """Whether an estimate over one key is what Spark computes from the same characters."""
+    sketches = loom.sketch(budget=20)
+    sketches.add(sql, name="n")
+    return _row(sketches.run(), "n")["estimate"] == float(loom.spark.sql(sql).collect()[0][0])
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "p.text = 'it''s'",
+        r"(p.text = 'it\'s' OR p.text = 'C:\\x')",
+        r"p.text = r'C:\x'",
+        "p.text LIKE 'a__'",
+        "p.ts - INTERVAL 1 HOUR 30 MINUTES > TIMESTAMP '2024-01-01 02:00:00'",
+        "log10(p.x) >= 1",
+        "p.`order` > 2 AND q.`case` = 1",
+        "(p.x > 1 AND (q.x < 9)) AND NOT p.x = 5",
+        "p.x BETWEEN 2 AND 4 AND q.x IN (1, 2)",
+        "q.x IS DISTINCT FROM 2 -- a remark\n AND p.s.f > /* another */ 1",
+        "exists(p.arr, x -> x > 3)",
+        "X'31' = encode(p.`case`, 'utf-8') AND extract(day FROM q.ts) = 1",
+        "CASE WHEN p.x > 1 THEN TRUE ELSE p.x::string = '1' END",
+    ],
+)
+def test_a_condition_means_what_spark_reads_in_it(one_key: Loom, condition: str):
+    assert _equals_spark(one_key, f"SELECT count(*) FROM p, q WHERE p.k = q.k AND {condition}")
+
+
+@pytest.mark.parametrize(
+    "aggregate",
+    [
+        "sum(2 * p.x * (q.x * p.`order`))",
+        "sum(-p.x * -q.x)",
+        "sum(p.x DIV 2 * q.x)",
+        "sum(CASE WHEN p.x > 1 THEN 1 ELSE 0 END * q.x)",
+        "sum(p.arr[0] * abs(q.x - 3))",
+        "count(q.text)",
+    ],
+)
+def test_a_measure_means_what_spark_reads_in_it(one_key: Loom, aggregate: str):
+    assert _equals_spark(one_key, f"SELECT {aggregate} FROM p JOIN q USING (k)")
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        f"SELECT window.start, count(*) FROM p, q WHERE p.k = q.k GROUP BY {WINDOW}",
+        f"SELECT {WINDOW} AS w, count(*) AS n FROM p, q WHERE p.k = q.k GROUP BY w",
+        f"SELECT count(*), window FROM p JOIN q USING (k) GROUP BY ({WINDOW})",
+        "SELECT count(*) FROM p [RANGE '3 s' SLIDE '2 s'], q WHERE p.k = q.k",
+    ],
+)
+def test_bounds_of_windows_may_be_selected(one_key: Loom, sql: str):
+    sketches = one_key.sketch(budget=20)
+    sketches.add(sql, name="n")
+    assert sketches.run().arrow("n")["estimate"].to_pylist()
+
+
+def test_what_spark_reads_in_another_way_is_refused(one_key: Loom):
+    legacy = "spark.sql.legacy.consecutiveStringLiterals.enabled"
+    one_key.spark.conf.set(legacy, "true")  # 'it''s' is 'its' now
+    sketches = one_key.sketch(budget=20)
+    try:
+        with pytest.raises(QueryError, match="without changing its meaning"):
+            sketches.add("SELECT count(*) FROM p JOIN q USING (k) WHERE p.text = 'it''s'")
+    finally:
+        one_key.spark.conf.unset(legacy)
+    assert sketches.queries == ()
+
+
+@pytest.mark.parametrize(
+    ("sql", "what"),
+    [
+        ("SELECT count(*) FROM p, q WHERE p.k = q.k AND reflect('A', 'b') = '1'", "reflect"),
+        ("SELECT count(*) FROM p, q WHERE p.k = q.k AND rand() < 0.5", "rand()"),
+        ("SELECT count(*) FROM p TABLESAMPLE (10 ROWS), q WHERE p.k = q.k", "TABLESAMPLE"),
+        ("SELECT count(*) FROM p, q WHERE p.k = q.k AND " + "NOT " * 5_000 + "p.x > 1", "deep"),
+        ("SELECT count(*) FROM p, q WHERE p.k = q.k AND p.text = 'i" + "t" * 200_000 + "'", "char"),
+        ("SELECT count(*) FROM p, q WHERE p.k = q.k GROUP BY window(ts, '10 s')", "Spark refuses"),
+    ],
+)
+def test_what_may_do_harm_or_has_no_end_is_refused(one_key: Loom, sql: str, what: str):
+    with pytest.raises(QueryError) as refused:
+        one_key.sketch(budget=20).add(sql)
+    assert what in refused.value.what
+
+
+def test_a_key_that_raises_is_evaluated_for_rows_of_its_query_only(one_key: Loom):
+    sql = "SELECT count(*) FROM p, q WHERE 12 DIV (p.x - 1) = q.x AND p.x > 1"
+    sketches = one_key.sketch(budget=4000)
+    sketches.add(sql, name="n")
+    row = _row(sketches.run(), "n")
+    assert row["lower"] <= one_key.spark.sql(sql).collect()[0][0] <= row["upper"]
 
 
 def test_a_budget_below_one_word_for_each_sketch_is_refused_when_a_query_is_added(loom: Loom):

@@ -24,8 +24,10 @@ from gingham.estimates.sketch_session import SketchSession
 from gingham.estimates.start_estimates import refuse_without_window, start_estimates
 from gingham.session.fragile import fragile, go_on_without
 from gingham.session.sources import RelationSource
+from gingham.session.stand_ins import StandIns
 from gingham.sinks.named import sink_for
 from gingham.sinks.sink import Sink, SinkFunction
+from gingham.sql.functions import IsAllowed
 from gingham.stream.running import Running
 from gingham.stream.settings import StreamSettings
 from gingham.stream.start import Start
@@ -41,6 +43,7 @@ class Estimator:
         self,
         spark: SparkSession,
         sources: Callable[[], Mapping[str, RelationSource]],
+        is_allowed: IsAllowed,
         *,
         budget: int,
         metric: Metric = "average",
@@ -49,7 +52,17 @@ class Estimator:
     ) -> None:
         self._registered = sources
         self._own: dict[str, RelationSource] = {}
-        self._session = SketchSession(spark, self._sources, budget, metric, seed, confidence)
+        self._stand_ins = StandIns(spark)  # of own relations
+        self._session = SketchSession(
+            spark=spark,
+            sources=self._sources,
+            stand_ins=self._stand_ins,
+            is_allowed=is_allowed,
+            budget=budget,
+            metric=metric,
+            seed=seed,
+            confidence=confidence,
+        )
         self._lock = threading.Lock()  # of the queries; not held while Spark analyses one
         self._queries: dict[str, BoundJoin] = {}
         self._adding: set[str] = set()  # names of queries that Spark analyses at this moment
@@ -66,7 +79,8 @@ class Estimator:
         check_name(name, "relation", CatalogError)
         if name.lower() in self._sources():
             raise CatalogError.registered_twice(name)
-        self._own[name.lower()] = RelationSource(name, rows)
+        stand_in = self._stand_ins.add(name, rows)
+        self._own[name.lower()] = RelationSource(name, rows, stand_in=stand_in)
         return self
 
     def add(self, sql: str, *, name: str | None = None) -> str:

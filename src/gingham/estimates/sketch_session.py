@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 
 import pyarrow as pa
@@ -18,12 +18,12 @@ from gingham.estimates.planning.parse_joins import parse_join_aggregate
 from gingham.estimates.planning.share_sketches import share_sketches
 from gingham.estimates.planning.sketch_plan import SketchPlan
 from gingham.estimates.planning.sketch_table import SketchTable
-from gingham.estimates.planning.try_forms import calls_user_function, try_form
 from gingham.estimates.spark.bind_join import bind_join
 from gingham.estimates.spark.sketch_pass import SketchPasses
-from gingham.logical.try_form import ToTryForm
+from gingham.logical.risk import RiskOf
 from gingham.plan.slices import Slices, sliced
 from gingham.session.sources import RelationSource
+from gingham.session.stand_ins import StandIns
 from gingham.spark.event_time import (
     any_instant,
     bounded_micros_sql,
@@ -32,6 +32,8 @@ from gingham.spark.event_time import (
 )
 from gingham.spark.expression_types import ExpressionTypes, column_types
 from gingham.spark.spark_session import is_ansi
+from gingham.sql.functions import IsAllowed
+from gingham.sql.may_raise import may_raise
 from gingham.stream.clock import Marks, last_instant
 
 
@@ -48,15 +50,20 @@ class RowCounts:
 
 def relation_of(source: RelationSource) -> Relation:
     """Give a source as the parser of joins knows it: a name, columns, an event time."""
-    return Relation(source.name, column_types(source.rows), source.time)
+    return Relation(source.name, column_types(source.rows), source.time, source.stand_in)
 
 
 @dataclass(frozen=True)
 class SketchSession:
-    """Relations by their names in lower case, and how much memory their sketches may take."""
+    """Relations by their names in lower case, and how much memory their sketches may take.
+
+    `is_allowed` tells which functions queries may call beyond Spark's harmless ones.
+    """
 
     spark: SparkSession
     sources: Callable[[], Mapping[str, RelationSource]]
+    stand_ins: StandIns
+    is_allowed: IsAllowed
     budget: int
     metric: Metric
     seed: int
@@ -72,19 +79,15 @@ class SketchSession:
         """Parse a join aggregate and let Spark check it, or raise an error that says why not."""
         sources = self.sources()
         catalog = {key: relation_of(source) for key, source in sources.items()}
-        query = parse_join_aggregate(sql, name, catalog)
+        parsed = parse_join_aggregate(sql, name, catalog, self.is_allowed)
+        self.stand_ins.compare(parsed.comparison)
         types: dict[str, ExpressionTypes] = {}
-        to_try_form: dict[str, ToTryForm] = {}
-        for alias, relation in query.relations.items():
+        risks: dict[str, RiskOf] = {}
+        for alias, relation in parsed.query.relations.items():
             key = relation.lower()
             types[alias] = self._types.setdefault(key, ExpressionTypes(sources[key].rows))
-            to_try_form[alias] = partial(
-                try_form, types=catalog[key].columns, ansi=is_ansi(self.spark)
-            )
-        bound = bind_join(query, types, to_try_form)
-        read = [selection.sql for selection in query.selections.values()]
-        read += [*query.measures.values(), *(sql for _, a, _, b in query.joins for sql in (a, b))]
-        return replace(bound, fragile=bound.fragile or any(map(calls_user_function, read)))
+            risks[alias] = partial(may_raise, types=catalog[key].columns, ansi=is_ansi(self.spark))
+        return bind_join(parsed.query, types, risks)
 
     def plan(self, queries: Sequence[BoundJoin], weights: Mapping[str, float]) -> SketchPlan:
         """Plan the sketches of join queries within the budget; `weights` tell how hard each is."""

@@ -40,6 +40,7 @@ class RelationSource:
     time: str | None = None
     watermark: str | None = None  # how late rows may come
     ahead: int = FOREVER  # how far in the future they may be, in microseconds
+    stand_in: str = ""  # the view without rows that Spark analyses queries over
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,7 @@ class Sources:
         self._tables: dict[str, Table] = {}
         self._types: dict[object, ExpressionTypes] = {}
         self._stand_ins = StandIns(spark)
-        self._functions = SessionFunctions(spark, allow)
+        self.functions = SessionFunctions(spark, allow)
 
     def add_stream(
         self,
@@ -142,7 +143,7 @@ class Sources:
         catalog = Catalog(
             {key: s.info for key, s in self.streams.items()}, self._tables, self._stand_ins.views
         )
-        parsed = parse(sql, name, catalog, self._functions.is_allowed)
+        parsed = parse(sql, name, catalog, self.functions.is_allowed)
         query = parsed.named(self._stand_ins.compare(parsed.comparison))
         risk = functools.partial(may_raise, types=parsed.types, ansi=ansi)
         return bind_query(
@@ -155,12 +156,13 @@ class Sources:
 
     def relations(self) -> dict[str, RelationSource]:
         """All registered streams and tables as relations that estimates can join."""
+        views = self._stand_ins.views
         streams = {
-            key: RelationSource(s.info.name, s.rows, s.info.time, s.watermark, s.ahead)
+            key: RelationSource(s.info.name, s.rows, s.info.time, s.watermark, s.ahead, views[key])
             for key, s in self.streams.items()
         }
         tables = {
-            key: RelationSource(t.name, self.lookups[t.name].rows)
+            key: RelationSource(t.name, self.lookups[t.name].rows, stand_in=views[key])
             for key, t in self._tables.items()
         }
         return {**streams, **tables}

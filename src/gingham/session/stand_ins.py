@@ -30,7 +30,7 @@ class StandIns:
         self.views: dict[str, str] = {}
         self._windows: set[tuple[WindowCall, str]] = set()  # that mean the same over a view
 
-    def add(self, name: str, rows: DataFrame, time: str | None = None) -> None:
+    def add(self, name: str, rows: DataFrame, time: str | None = None) -> str:
         """Make the stand-in of a relation; that of a stream has a column for its windows."""
         schema = rows.schema
         if time is not None:
@@ -42,13 +42,14 @@ class StandIns:
         view = f"__gingham_stand_in_{next(_numbers)}"
         self._spark.createDataFrame([], schema).createOrReplaceTempView(view)
         self.views[name.lower()] = view
+        return view
 
     def compare(self, comparison: Comparison) -> list[str]:
         """Raise unless Spark reads a query as Gingham does; gives the names of its columns."""
         with without_log_of_errors():
             columns = self._compare_statements(comparison)
             for call in comparison.windows:
-                self._compare_windows(call, self.views[comparison.stream.lower()])
+                self._compare_windows(call, comparison.view)
             return columns
 
     def _compare_statements(self, comparison: Comparison) -> list[str]:

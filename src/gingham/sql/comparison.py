@@ -16,7 +16,7 @@ class Comparison(NamedTuple):
 
     written: str  # the user's text
     check: str  # what was understood
-    stream: str = ""  # the stream whose time the windows are cut from; empty without windows
+    view: str = ""  # the stand-in of the stream whose time windows cut; empty without windows
     windows: tuple[WindowCall, ...] = ()  # as written, and as understood
 
 

@@ -19,7 +19,7 @@ _NO_ALIASES = ("ON", "USING", "TABLESAMPLE", "VERSION", "TIMESTAMP", "FOR", "LAT
 StandIn = Callable[[str], str]
 
 
-class Relation(NamedTuple):
+class NamedRelation(NamedTuple):
     """A relation as FROM names it: its name, where that stands in the text, its alias if any."""
 
     name: str
@@ -41,7 +41,7 @@ class JoinClause(NamedTuple):
     """A join as FROM has it: the words before JOIN, the relation, and USING or ON."""
 
     words: tuple[str, ...]  # none if a comma stands there
-    relation: Relation
+    relation: NamedRelation
     using: tuple[str, ...]
     on: Span
 
@@ -64,13 +64,13 @@ class JoinClause(NamedTuple):
 class FromClause(NamedTuple):
     """What FROM names: the first relation, the joins after it, and `[RANGE r SLIDE s]`."""
 
-    first: Relation
+    first: NamedRelation
     joins: tuple[JoinClause, ...]
     window: Window | None
     window_span: tuple[int, int]  # where the window clause stands in the text
 
     @property
-    def relations(self) -> tuple[Relation, ...]:
+    def relations(self) -> tuple[NamedRelation, ...]:
         """All relations in the order in which they are written."""
         return (self.first, *(join.relation for join in self.joins))
 
@@ -99,7 +99,7 @@ class _FromReader:
             joins.append(self._join())
         return FromClause(first, tuple(joins), self._window, self._window_span)
 
-    def _relation(self) -> Relation:
+    def _relation(self) -> NamedRelation:
         """The relation that stands here: a registered name, and an alias."""
         token = self._tokens[self._position] if self._position < self._end else self._tokens[-1]
         after = self._tokens[self._position + 1] if token.kind != "end" else token
@@ -127,7 +127,7 @@ class _FromReader:
         alias = self._alias()
         self._window_clause()
         self._refuse_more()
-        return Relation(token.name, token.start, token.stop, alias)
+        return NamedRelation(token.name, token.start, token.stop, alias)
 
     def _alias(self) -> str | None:
         """The alias of a relation, if one stands here."""

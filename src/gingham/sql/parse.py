@@ -99,7 +99,7 @@ class _Parser:
         self._formula = NO_CONDITION
         self._keys: list[_Key] = []
         self._window_position = 0  # among the keys
-        self._marker = window_marker(self._scope.reaches)
+        self._marker = quoted(window_marker(self._scope.reaches))
 
     def parse(self, name: str) -> Parsed:
         """The query, and the statements that show whether it was understood."""
@@ -136,10 +136,10 @@ class _Parser:
             types={**scope.types, time: scope.stream.columns[time]},
             comparison=Comparison(
                 written=written_over(
-                    statement, source.clause, self._catalog.stand_in, quoted(self._marker)
+                    statement, source.clause, self._catalog.stand_in, self._marker
                 ),
                 check=self._check(items, having),
-                stream=scope.stream.name,
+                view=self._catalog.stand_in(scope.stream.name),
                 windows=tuple(windows),
             ),
             selected=selected,
@@ -382,7 +382,7 @@ class _Parser:
         selected = [item.check + alias for item, alias in zip(items, aliases, strict=True)]
         where = [self._conditions.formula(term) for term in self._source.check_where]
         keys = [f"({key.expression.check})" for key in self._keys]
-        keys.insert(self._window_position, quoted(self._marker))
+        keys.insert(self._window_position, self._marker)
         parts = [f"SELECT {', '.join(selected)} FROM {self._source.check_from}"]  # noqa: S608
         if where:
             parts.append(f"WHERE {all_of(where).sql.check}")

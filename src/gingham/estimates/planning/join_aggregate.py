@@ -13,11 +13,15 @@ Equality = tuple[str, str, str, str]  # alias, expression, alias, expression
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """A stream or table to join: the Spark types of its columns, a stream's event time."""
+    """A stream or table to join: the Spark types of its columns, a stream's event time.
+
+    `stand_in` is a view without rows and with the same columns, over which Spark analyses queries.
+    """
 
     name: str
     columns: Mapping[str, str]
     time: str | None = None
+    stand_in: str = ""
 
 
 @dataclass(frozen=True, slots=True)

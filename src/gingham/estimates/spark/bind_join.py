@@ -22,63 +22,74 @@ from pyspark.sql.types import (
 from gingham.core.errors import QueryError
 from gingham.estimates.algebra.join_query import Join
 from gingham.estimates.planning.bound_join import BoundJoin, Measure
-from gingham.estimates.planning.join_aggregate import JoinAggregate, Selection
-from gingham.logical.predicate import expressions, opaque, typed
-from gingham.logical.try_form import NoTryForm, ToTryForm, TryForm
+from gingham.estimates.planning.join_aggregate import JoinAggregate
+from gingham.logical.predicate import expressions
+from gingham.logical.risk import RiskOf
 from gingham.plan.bound import Condition
+from gingham.plan.row_binder import RowBinder
 from gingham.spark.expression_types import ExpressionTypes
 from gingham.spark.spark_errors import refused_by_spark
 
 
 def bind_join(
-    query: JoinAggregate, types: Mapping[str, ExpressionTypes], to_try_form: Mapping[str, ToTryForm]
+    query: JoinAggregate, types: Mapping[str, ExpressionTypes], risks: Mapping[str, RiskOf]
 ) -> BoundJoin:
-    """Check a join query and add Spark types; `types` and `to_try_form` are by relation's alias."""
+    """Check a join query and add Spark types; `types` and `risks` are by alias of the relation.
+
+    Risks tell how likely expressions raise.
+    """
     try:
-        return _Binder(query, types, to_try_form).bind()
+        return _Binder(query, types, risks).bind()
     except (AnalysisException, ParseException) as error:
         raise refused_by_spark(error) from None
 
 
 class _Binder:
-    """Binds the types of one join query, and notes whether some expression of it may raise."""
+    """Binds the types of one join query."""
 
     def __init__(
         self,
         query: JoinAggregate,
         types: Mapping[str, ExpressionTypes],
-        to_try_form: Mapping[str, ToTryForm],
+        risks: Mapping[str, RiskOf],
     ) -> None:
         self.query = query
         self.types = types
-        self.to_try_form = to_try_form
-        self.fragile = False
+        self.rows = {alias: self._row_binder(alias, risk) for alias, risk in risks.items()}
+        self.conditions: dict[str, Condition] = {}
 
     def bind(self) -> BoundJoin:
-        """Bind join keys, conditions and measures of the query."""
+        """Bind conditions, join keys and measures of the query."""
         query = self.query
+        self.conditions = {
+            alias: self.rows[alias].condition(selection.predicate, selection.sql)
+            for alias, selection in query.selections.items()
+        }
         joins: list[Join] = []
         for left, left_sql, right, right_sql in query.joins:
             left_word, right_word = self._words(left, left_sql, right, right_sql)
             joins.append((left, left_word, right, right_word))
-        conditions = {alias: self._condition(alias, s) for alias, s in query.selections.items()}
-        measures = {
-            alias: self._measure(alias, sql, conditions.get(alias))
-            for alias, sql in query.measures.items()
-        }
+        measures = {alias: self._measure(alias, sql) for alias, sql in query.measures.items()}
         return BoundJoin(
             query=query,
             joins=tuple(joins),
             measures=measures,
-            conditions=conditions,
-            fragile=self.fragile,
+            conditions=self.conditions,
+            fragile=any(rows.fragile for rows in self.rows.values()),
         )
+
+    def _row_binder(self, alias: str, risk: RiskOf) -> RowBinder:
+        """The binder of what is evaluated for rows of one relation."""
+        selection = self.query.selections.get(alias)
+        wanted = expressions(selection.predicate) if selection is not None else ()
+        return RowBinder(self.types[alias].names(wanted), risk)
 
     def _words(self, left: str, a: str, right: str, b: str) -> tuple[str, str]:
         """Encode both sides of a join equality as SQL of 64-bit words, equal where keys are."""
         types = [self._type(left, a), self._type(right, b)]
         left_key, right_key = (
-            _encode_key(sql, kind) for sql, kind in zip((a, b), types, strict=True)
+            _encode_key(self._protected(alias, sql), kind)
+            for alias, sql, kind in zip((left, right), (a, b), types, strict=True)
         )
         if left_key is None or right_key is None:
             refused = types[0 if left_key is None else 1].simpleString()
@@ -95,12 +106,10 @@ class _Binder:
                 "the same type on both sides: "
                 f"CAST({left}.{a} AS {types[1].simpleString().upper()}) = {right}.{b}",
             )
-        for alias, sql in ((left, a), (right, b)):
-            self._may_raise(alias, sql)
         return left_key.word, right_key.word
 
-    def _measure(self, alias: str, sql: str, condition: Condition | None) -> Measure:
-        """Bind what a join query sums; if it may raise, it is evaluated for its rows only."""
+    def _measure(self, alias: str, sql: str) -> Measure:
+        """Bind what a join query sums."""
         kind = self._type(alias, sql)
         if not isinstance(kind, IntegralType | DecimalType):
             floats = isinstance(kind, FractionalType)
@@ -111,50 +120,16 @@ class _Binder:
                 if floats
                 else "whole numbers or decimals",
             )
-        if self._may_raise(alias, sql) and condition is not None:
-            # Evaluated for rows of the query only, so that no other query can share it.
-            sql = f"CASE WHEN {condition.sql} THEN {sql} END"
+        protected = self._protected(alias, sql)
         if not isinstance(kind, DecimalType):
-            return Measure(f"coalesce({sql}, 0)")
+            return Measure(f"coalesce({protected}, 0)")
         # A zero of another type would change how many digits there are.
         zero = f"CAST(0 AS {kind.simpleString()})"
-        return Measure(f"coalesce({sql}, {zero})", zero, kind.scale)
+        return Measure(f"coalesce({protected}, {zero})", zero, kind.scale)
 
-    def _condition(self, alias: str, selection: Selection) -> Condition:
-        """Bind a selection of a relation's rows; one that may raise is evaluated by Spark."""
-        if not isinstance(self._type(alias, selection.sql), BooleanType):
-            raise QueryError(
-                f"a condition that is not boolean: {selection.sql}",
-                "a row is kept or not",
-                "a comparison, for example x > 0",
-            )
-        types = self.types[alias].scalars(expressions(selection.predicate))
-        type_names = {sql: kind.simpleString() for sql, kind in types.items()}
-        try:
-            return Condition(
-                typed(selection.predicate, type_names, lambda sql: TryForm(self._safe(alias, sql))),
-                selection.sql,
-            )
-        except NoTryForm:
-            self.fragile = True
-            # Evaluated as it stands, with Spark's own order of evaluation.
-            return Condition(opaque(selection.sql), selection.sql)
-
-    def _safe(self, alias: str, sql: str) -> str:
-        """Rewrite an expression of a join query so that it cannot raise; NoTryForm if it may."""
-        try_form, raises = self.to_try_form[alias](sql)
-        if raises is not None:
-            raise NoTryForm
-        return try_form
-
-    def _may_raise(self, alias: str, sql: str) -> bool:
-        """Tell whether an expression of a join may raise; then the query is fragile."""
-        try:
-            self._safe(alias, sql)
-        except NoTryForm:
-            self.fragile = True
-            return True
-        return False
+    def _protected(self, alias: str, sql: str) -> str:
+        """A join key or measure, for the query's own rows only if it is likely to raise."""
+        return self.rows[alias].protected(sql, self.conditions.get(alias))
 
     def _type(self, alias: str, sql: str) -> DataType:
         """The Spark type of an expression over one relation of the join."""
