@@ -12,7 +12,7 @@ from gingham.stream.codec import codebook_from_json, codebook_to_json
 
 def test_a_codebook_comes_back_from_json():
     axes = (
-        Axis(Attribute("d", DOUBLE, "d = 0"), (-math.inf, 0.1, math.inf)),
+        Axis(Attribute("d", DOUBLE), (-math.inf, 0.1, math.inf)),
         Axis(Attribute("s", STRING), ("", "é'")),
         Axis(Attribute("b", BOOLEAN), (True,)),
         Axis(Attribute("i", INTEGER), (-(2**63), 2**53 + 1)),

@@ -28,20 +28,14 @@ from gingham.logical.domain import (
     natural,
     sort_key,
 )
-from gingham.logical.try_form import ToTryForm, TryForm
 
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
-    """An expression that predicates compare with constants.
-
-    `raises` is a Spark expression that is true where evaluating the attribute alone would fail;
-    `sql` itself then never fails and is NULL there.
-    """
+    """An expression that predicates compare with constants."""
 
     sql: str
     domain: Domain
-    raises: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,25 +142,18 @@ def expressions(predicate: Predicate) -> set[str]:
     }
 
 
-def typed(
-    predicate: Predicate,
-    types: Mapping[str, str],
-    to_try_form: ToTryForm = TryForm,
-) -> Predicate:
+def typed(predicate: Predicate, types: Mapping[str, str]) -> Predicate:
     """Turn a predicate's comparisons into spans of attributes, by the types of their expressions.
-
-    `to_try_form` gives, for an expression that may raise, one that never does.
 
     >>> p = Compare("vol", ">", Constant("integer", 100), "vol > 100")
     >>> typed(p, {"vol": "int"})
     Span(attribute=Attribute(sql='CAST(vol AS BIGINT)', domain=Domain(kind='integer', scale=0, \
-precision=0), raises=None), low=101, high=END, on_null=None)
+precision=0)), low=101, high=END, on_null=None)
     """
 
     def attribute(sql: str, domain: Domain, kind: str) -> Attribute:
-        """The attribute of an expression, in its try form where it may raise."""
-        try_form = to_try_form(sql)
-        return Attribute(cast_for(try_form.sql, kind, domain), domain, try_form.raises)
+        """The attribute of an expression of a type, in the domain that it is compared in."""
+        return Attribute(cast_for(sql, kind, domain), domain)
 
     def leaf(node: Predicate) -> Predicate:
         """The span, or the boolean attribute, of one comparison of the predicate."""
@@ -213,7 +200,7 @@ def cuts(predicate: Predicate) -> Iterator[tuple[Attribute, Any]]:
 
 @dataclass(frozen=True)  # no slots: cached properties need a __dict__
 class Axis:
-    """An attribute with all its cuts: intervals 0 to n, then NULL, then "raises" if it can."""
+    """An attribute with all its cuts: intervals 0 to n, then NULL."""
 
     attribute: Attribute
     cuts: tuple[Any, ...]
@@ -225,8 +212,8 @@ class Axis:
 
     @property
     def size(self) -> int:
-        """The number of intervals of the attribute, with those of NULL and "raises"."""
-        return len(self.cuts) + (3 if self.attribute.raises else 2)
+        """The number of intervals of the attribute, with that of NULL."""
+        return len(self.cuts) + 2
 
     def interval_from(self, bound: Any) -> int:
         """The number of the first interval at or beyond a bound of a span."""
@@ -242,17 +229,16 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Truths:
-    """The cells in which a predicate is true, those in which it is false, and where it raises."""
+    """The cells in which a predicate is true, and those in which it is false."""
 
     true: Bools
     false: Bools
-    raises: Bools
 
 
 def evaluate(predicate: Predicate, axes: tuple[Axis, ...]) -> Truths:
     """Evaluate a typed predicate in every cell of the grid that the axes span.
 
-    FALSE AND anything is false, TRUE OR anything is true, even where the other side raises.
+    FALSE AND NULL is false, TRUE OR NULL is true; in other cells with a NULL neither may be.
     """
     shape = tuple(axis.size for axis in axes)
     positions = {axis.attribute: position for position, axis in enumerate(axes)}
@@ -260,7 +246,6 @@ def evaluate(predicate: Predicate, axes: tuple[Axis, ...]) -> Truths:
     return Truths(
         true=np.broadcast_to(truths.true, shape).ravel(),
         false=np.broadcast_to(truths.false, shape).ravel(),
-        raises=np.broadcast_to(truths.raises, shape).ravel(),
     )
 
 
@@ -271,26 +256,18 @@ def _evaluate(
     match predicate:
         case Always(value):
             shape = (1,) * len(axes)
-            return Truths(
-                true=np.full(shape, value is True),
-                false=np.full(shape, value is False),
-                raises=np.full(shape, False),
-            )
+            return Truths(np.full(shape, value is True), np.full(shape, value is False))
         case Span():
             return _evaluate_span(predicate, positions[predicate.attribute], axes)
         case Not(term):
             inner = _evaluate(term, positions, axes)
-            return Truths(true=inner.false, false=inner.true, raises=inner.raises)
+            return Truths(true=inner.false, false=inner.true)
         case And(terms):
             parts = [_evaluate(t, positions, axes) for t in terms]
-            false = _any(p.false for p in parts)
-            return Truths(
-                _all(p.true for p in parts), false, _any(p.raises for p in parts) & ~false
-            )
+            return Truths(_all(p.true for p in parts), _any(p.false for p in parts))
         case Or(terms):
             parts = [_evaluate(t, positions, axes) for t in terms]
-            true = _any(p.true for p in parts)
-            return Truths(true, _all(p.false for p in parts), _any(p.raises for p in parts) & ~true)
+            return Truths(_any(p.true for p in parts), _all(p.false for p in parts))
         case _:
             raise TypeError(f"{predicate} has no type yet")
 
@@ -304,10 +281,9 @@ def _evaluate_span(span: Span, position: int, axes: tuple[Axis, ...]) -> Truths:
     outside[: axis.null] = ~inside[: axis.null]
     if span.on_null is not None:
         (inside if span.on_null else outside)[axis.null] = True
-    raises = np.arange(axis.size) > axis.null
     shape = [1] * len(axes)
     shape[position] = axis.size
-    return Truths(inside.reshape(shape), outside.reshape(shape), raises.reshape(shape))
+    return Truths(inside.reshape(shape), outside.reshape(shape))
 
 
 def _span(attribute: Attribute, operator: str, constant: Constant) -> Predicate:

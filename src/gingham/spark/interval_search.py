@@ -51,7 +51,7 @@ def with_cut_positions(
 def interval_columns(axes: Sequence[Axis]) -> list[str]:
     """Spark SQL select items `... AS __interval_0`: the interval number of every attribute.
 
-    The numbers of an axis are those of its intervals, then NULL's, then the one for "raises".
+    The numbers of an axis are those of its intervals, then NULL's.
     """
     return [f"{_interval_sql(i, axis)} AS {names.interval(i)}" for i, axis in enumerate(axes)]
 
@@ -181,7 +181,7 @@ def _value_sql(axis: Axis) -> str:
 
 
 def _interval_sql(axis_number: int, axis: Axis) -> str:
-    """Spark SQL of the interval number of an attribute: by position, NULL or "raises"."""
+    """Spark SQL of the interval number of an attribute: by position, or NULL's."""
     value = _value_column(axis_number)
     if not axis.cuts:
         position = f"IF({value} IS NULL, NULL, 0)"
@@ -189,9 +189,7 @@ def _interval_sql(axis_number: int, axis: Axis) -> str:
         position = f"CAST({value} AS INT)"
     else:
         position = _position_column(axis_number)
-    interval = f"coalesce({position}, {axis.null})"
-    raises = axis.attribute.raises
-    return f"IF({raises}, {axis.null + 1}, {interval})" if raises else interval
+    return f"coalesce({position}, {axis.null})"
 
 
 def _cuts_as_doubles(search: IntervalSearch) -> list[float]:

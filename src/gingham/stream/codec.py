@@ -69,7 +69,6 @@ def _axis_to_json(axis: Axis) -> dict[str, Any]:
     attribute, domain = axis.attribute, axis.attribute.domain
     return {
         "sql": attribute.sql,
-        "raises": attribute.raises,
         "domain": [domain.kind, domain.scale, domain.precision],
         "cuts": [_cut_to_json(cut) for cut in axis.cuts],
     }
@@ -77,7 +76,7 @@ def _axis_to_json(axis: Axis) -> dict[str, Any]:
 
 def _axis_from_json(found: dict[str, Any]) -> Axis:
     """An axis of a grid, with its attribute and cuts, from JSON of the log."""
-    attribute = Attribute(found["sql"], Domain(*found["domain"]), found["raises"])
+    attribute = Attribute(found["sql"], Domain(*found["domain"]))
     return Axis(attribute, tuple(_cut_from_json(cut) for cut in found["cuts"]))
 
 
