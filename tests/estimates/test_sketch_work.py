@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +18,7 @@ from gingham.checkpoint.files import Files
 from gingham.checkpoint.lease import Lease
 from gingham.checkpoint.log import Log
 from gingham.core import names
-from gingham.core.errors import AnswerError
+from gingham.core.errors import AnswerError, GinghamError, QueryError
 from gingham.core.time import NEVER
 from gingham.estimates.planning.bound_join import BoundJoin, Measure
 from gingham.estimates.planning.parse_joins import parse_join_aggregate
@@ -60,7 +60,11 @@ class _Rows:
 class _Session(SketchSession):
     """Rows have one key, 1, and the measure v is 1; measures of w raise where rows are bad."""
 
+    missing: ClassVar[str | None] = None  # what Spark does not know any more
+
     def bind(self, sql: str, name: str) -> BoundJoin:
+        if self.missing is not None and self.missing in sql:
+            raise QueryError("Spark refuses the query", f"there is no {self.missing}", "it")
         catalog = {key: relation_of(source) for key, source in self.sources().items()}
         query = parse_join_aggregate(sql, name, catalog).query
         measures = {alias: Measure(sql) for alias, sql in query.measures.items()}
@@ -130,7 +134,8 @@ class _Streams:
         files = Files(str(self.folder))
         queries = lambda: tuple(self.queries.values())  # noqa: E731
         log = Log(files, Lease.take(files.within("lease")))
-        work = SketchWork(self.session, queries, {}, log)
+        self.unbound: dict[str, GinghamError] = {}
+        work = SketchWork(self.session, queries, {}, log, self.unbound)
         delivery = Delivery(self.sink, files, log.lease, self.settings.sink_patience)
         self.loop = StreamLoop(["r", "s", "quiet"], work, log, delivery, [], self.settings)
         self.loop.recover()
@@ -351,6 +356,61 @@ def test_a_newcomer_reads_no_sketch_that_is_not_made_any_more(streams: _Streams)
     for second in (6, 15, 25):
         streams.feed(second)
     assert streams.answers("other") == {10: 1}
+
+
+def test_a_query_that_spark_refuses_after_a_restart_is_set_aside_and_can_be_removed(
+    streams: _Streams, monkeypatch: pytest.MonkeyPatch
+):
+    streams.add(TEN, "ten")
+    streams.add(FRAGILE, "bad")
+    streams.feed(3, 5)
+    monkeypatch.setattr(_Session, "missing", "r.w")
+    del streams.queries["bad"]
+    streams.start()
+    assert "is set aside" in str(streams.loop.failed["bad"])
+    assert "there is no r.w" in str(streams.loop.failed["bad"])
+    for second in (6, 15, 25):
+        streams.feed(second, bad=True)  # nothing of it is evaluated
+    assert streams.answers("ten") == {0: 9, 10: 1}
+    assert streams.answers("bad") == {}
+    assert set(streams.loop.failed) == {"bad"}
+    streams.unbound.clear()
+    streams.feed(35)
+    assert not streams.loop.failed
+    streams.start()
+    assert not streams.loop.failed
+
+
+def test_a_query_that_was_set_aside_answers_no_window_that_it_missed_rows_of(
+    streams: _Streams, monkeypatch: pytest.MonkeyPatch
+):
+    # bad   [0 - 4 | set aside: 6 - 10) [10 - 20) [20 -
+    streams.add(TEN, "ten")
+    streams.add(FRAGILE, "bad")
+    streams.feed(4)
+    with monkeypatch.context() as patched:
+        patched.setattr(_Session, "missing", "r.w")
+        del streams.queries["bad"]
+        streams.start()
+        streams.feed(6)
+    streams.add(FRAGILE, "bad")
+    streams.start()
+    for second in (15, 25, 35):
+        streams.feed(second)
+    assert streams.answers("ten") == {0: 4, 10: 1, 20: 1}
+    assert streams.answers("bad") == {10: 1, 20: 1}
+
+
+def test_an_epoch_of_a_relation_that_is_gone_is_refused(
+    streams: _Streams, monkeypatch: pytest.MonkeyPatch
+):
+    streams.add(TEN, "ten")
+    streams.feed(3)
+    monkeypatch.setattr(_Session, "missing", "r.k")
+    sources = {n: s for n, s in streams.session.sources().items() if n != "r"}
+    object.__setattr__(streams.session, "sources", lambda: sources)
+    with pytest.raises(QueryError, match=r"there is no r\.k"):
+        streams.start()
 
 
 def test_what_raises_without_a_fragile_query_stops_the_streams(

@@ -257,6 +257,46 @@ def test_a_query_that_raises_takes_nobody_with_it(spark: SparkSession, tmp_path:
     assert not (tmp_path / "answers" / "raises").exists()
 
 
+@pytest.mark.parametrize("same_session", [True, False])
+def test_a_query_whose_function_is_gone_is_set_aside_and_can_be_removed(
+    spark: SparkSession,
+    tmp_path: Path,
+    batches,
+    same_session: bool,  # noqa: FBT001
+):
+    state, sink = str(tmp_path / "state"), str(tmp_path / "answers")
+    spark.udf.register("twice", lambda vol: 2 * (vol or 0), "int")
+    twice = """SELECT sum(twice(t.vol)) FROM trades t, quotes q
+        WHERE t.symbol = q.symbol AND twice(q.vol) > 10 GROUP BY window(ts, '10 seconds')"""
+    sketches = _streaming(spark, tmp_path)
+    sketches.add(twice, name="twice")
+    running = sketches.start(checkpoint=state, sink=sink)
+    running.process_all_available()
+    running.stop()
+    assert not running.failed()
+    before = len(_read(tmp_path / "answers", "twice"))
+    spark.sql("DROP TEMPORARY FUNCTION twice")
+    if not same_session:
+        sketches = _streaming(spark, tmp_path)
+    running = sketches.start(checkpoint=state, sink=sink)
+    _write_more(tmp_path, batches, 2)
+    running.process_all_available()
+    assert "'twice' of the checkpoint is set aside" in str(running.failed()["twice"])
+    with pytest.raises(QueryError, match="two queries named 'twice'"):
+        sketches.add(TWIN, name="twice")
+    sketches.remove("twice")
+    assert sketches.queries == tuple(QUERIES)
+    _write_more(tmp_path, batches, 1)
+    running.process_all_available()
+    running.stop()
+    assert not running.failed()
+    # The others answer every window, those that were open at the restart, too.
+    for name in QUERIES:
+        found, expected = _read(tmp_path / "answers", name), _expected(spark, batches, name)
+        assert [r["window_start"] for r in found] == [r["window_start"] for r in expected]
+    assert len(_read(tmp_path / "answers", "twice")) == before
+
+
 def test_sketches_without_a_query_are_what_they_were_with_it(spark: SparkSession, batches):
     rows = {
         n: spark.createDataFrame(pa.concat_tables(t)).where("vol > 0") for n, t in batches.items()

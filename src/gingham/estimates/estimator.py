@@ -67,6 +67,7 @@ class Estimator:
         self._queries: dict[str, BoundJoin] = {}
         self._adding: set[str] = set()  # names of queries that Spark analyses at this moment
         self._weights: dict[str, float] = {}
+        self._unbound: dict[str, GinghamError] = {}  # queries of the checkpoint that Spark refuses
         self._running: Running | None = None
 
     @property
@@ -103,9 +104,10 @@ class Estimator:
     def remove(self, name: str) -> None:
         """Take a join query out; the next run divides its sketch memory among the others."""
         with self._lock:
-            if name not in self._queries:
-                raise QueryError.unknown(name, self._queries)
-            del self._queries[name]
+            if name not in self._queries and name not in self._unbound:
+                raise QueryError.unknown(name, (*self._queries, *self._unbound))
+            self._queries.pop(name, None)
+            self._unbound.pop(name, None)
             self._weights.pop(name, None)
 
     def plan(self) -> SketchPlan:
@@ -150,7 +152,7 @@ class Estimator:
         what was seen; from then on memory is divided anew, by what the last windows show of how
         hard each query is. `checkpoint`, `sink`, `trigger`, `settings` and `adopt_sink` are
         those of `loom.start`; from a checkpoint the queries of that time go on if they are added
-        again.
+        again. One of them that Spark refuses now is set aside until it is removed.
         """
         if self._running is not None:
             if not self._running.has_ended:
@@ -160,19 +162,22 @@ class Estimator:
             self._running.stop()  # answers that wait are delivered by what is started now
         target = sink_for(sink, self._session.spark)
         start = Start(target, trigger, [], settings or StreamSettings(), adopt_sink)
+        unbound: dict[str, GinghamError] = {}
         self._running = start_estimates(
             self._session,
-            lambda: tuple(self._queries.values()),
+            lambda: tuple(q for q in tuple(self._queries.values()) if q.name not in unbound),
             self._weights,
+            unbound,
             checkpoint,
             start,
         )
+        self._unbound = unbound
         return self._running
 
     def _reserve(self, name: str | None) -> str:
         """Keep a name for a join query until it is added or refused; raises if it is taken."""
         with self._lock:
-            taken = {*self._queries, *self._adding}
+            taken = {*self._queries, *self._adding, *self._unbound}
             name = unused_name(taken) if name is None else check_name(name, "query", QueryError)
             if name in taken:
                 raise QueryError.named_twice(name, "sketches.remove")

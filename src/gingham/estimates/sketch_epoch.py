@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import pyarrow as pa
 
 from gingham.core.errors import GinghamError
 from gingham.core.time import NEVER
+from gingham.estimates.join_codec import join_to_json
 from gingham.estimates.planning.bound_join import BoundJoin
 from gingham.estimates.planning.drop_queries import drop_queries
 from gingham.estimates.planning.share_sketches import adopt_query
@@ -22,7 +24,7 @@ class StoredSketchEpoch:
 
     `since` is where its first windows may start. `adopted` are queries that came later and read
     its sketches: their text, and where the first of their windows may end. `raised` are queries
-    that it went on without, and why.
+    that it went on without, and why. `bound` are all of its queries as they were planned.
     """
 
     number: int
@@ -32,6 +34,7 @@ class StoredSketchEpoch:
     fingerprint: str
     adopted: Mapping[str, tuple[str, int]]
     raised: Mapping[str, tuple[str, str, str]]
+    bound: Mapping[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
 
 
 @dataclass
@@ -47,24 +50,30 @@ class SketchEpoch:
     floor: int = NEVER  # slices before this are dropped: windows that start earlier lack some
     # Queries that came later: their windows end after this.
     adopted: dict[str, int] = field(default_factory=dict[str, int])
-    # Queries that raised in the middle of a batch, and why: it goes on without them.
+    # Queries that raised in a batch, or that Spark refuses now, and why: it goes on without them.
     raised: dict[str, GinghamError] = field(default_factory=dict[str, GinghamError])
+
+    @property
+    def planned(self) -> dict[str, str]:
+        """The text of the join queries that the plan was made for; others came later."""
+        queries = self.plan.queries
+        return {q.name: q.query.text for q in queries if q.name not in self.adopted}
 
     @property
     def stored(self) -> StoredSketchEpoch:
         """The epoch of sketches as the log keeps it."""
-        sharing = self.plan.sharing
-        texts = {query.name: query.query.text for query in self.plan.queries}
-        adopted = {name: (texts.pop(name), after) for name, after in self.adopted.items()}
+        sharing, queries = self.plan.sharing, {query.name: query for query in self.plan.queries}
+        adopted = {n: (queries[n].query.text, after) for n, after in self.adopted.items()}
         raised = {name: (e.what, e.why, e.instead) for name, e in self.raised.items()}
         return StoredSketchEpoch(
             number=self.number,
             since=self.since,
-            queries=texts,
+            queries=self.planned,
             weights=sharing.weights,
             fingerprint=sharing.fingerprint,
             adopted=adopted,
             raised=raised,
+            bound={name: join_to_json(query) for name, query in queries.items()},
         )
 
     @property

@@ -17,9 +17,10 @@ from pyspark.sql import DataFrame
 
 from gingham.checkpoint.log import Log
 from gingham.core import names
-from gingham.core.errors import AnswerError, CheckpointError, GinghamError
+from gingham.core.errors import AnswerError, CheckpointError, GinghamError, QueryError
 from gingham.core.stopwatch import Stopwatch
 from gingham.core.time import FOREVER, NEVER, parse_duration
+from gingham.estimates.join_codec import join_from_json
 from gingham.estimates.planning.bound_join import BoundJoin
 from gingham.estimates.planning.estimate_query import window_starts
 from gingham.estimates.planning.sketch_plan import SketchPlan
@@ -46,12 +47,15 @@ class SketchWork:
         current: Callable[[], Sequence[BoundJoin]],  # the queries that are registered now
         weights: dict[str, float],
         log: Log,
+        unbound: dict[str, GinghamError],  # queries of the checkpoint that Spark refuses now
     ) -> None:
         self._session = session
         self._current = current
         self._weights = weights
         self._log = log
+        self._unbound = unbound
         self._epochs: list[SketchEpoch] = []
+        self._reduced: list[SketchEpoch] = []  # that lost queries at the start; not logged yet
         self._last = Entry()
         self._quarantine = Quarantine()
         self._known: Mapping[str, str] = {}  # the queries of the last batch, and their text
@@ -67,7 +71,7 @@ class SketchWork:
     @property
     def registered(self) -> Collection[str]:
         """The names of the join queries that are wanted at this moment."""
-        return self._texts().keys()
+        return {*self._texts(), *self._unbound}
 
     @property
     def epoch(self) -> int:
@@ -112,12 +116,13 @@ class SketchWork:
         Windows that are open already are answered by older epochs, for new queries as well.
         """
         self._note_changes()
+        # Before the first batch that is sketched without queries that are gone.
+        while self._reduced:
+            self._write_epoch(self._reduced.pop())
         wanted = self._quarantine.admitted(self._current())
         newest = self._epochs[-1] if self._epochs else None
         texts = {query.name: query.query.text for query in wanted}
-        if not wanted or (
-            newest is not None and not newest.raised and newest.stored.queries == texts
-        ):
+        if not wanted or (newest is not None and not newest.raised and newest.planned == texts):
             return
         for epoch in self._epochs:
             adopted = [query for query in wanted if epoch.adopt(query, self._watermark(query))]
@@ -147,7 +152,9 @@ class SketchWork:
         queries = self._current()
         registered = {query.name: query.query.text for query in queries}
         self._removed |= {
-            name for name, text in self._known.items() if registered.get(name) != text
+            name
+            for name, text in self._known.items()
+            if registered.get(name) != text and name not in self._unbound
         }
         for query in queries:
             if self._known.get(query.name) != query.query.text:
@@ -302,9 +309,13 @@ class SketchWork:
 
     def open(self) -> None:
         """Plan the sketches of all epochs in the log again, as before the restart."""
+        refused: dict[str, GinghamError] = {}
         for logged in self._log.epochs():
             stored = StoredSketchEpoch(**logged.about)
-            queries = [self._session.bind(sql, name) for name, sql in stored.queries.items()]
+            refused = {}
+            queries = [
+                self._bind_again(name, sql, stored, refused) for name, sql in stored.queries.items()
+            ]
             plan = self._session.plan(queries, stored.weights)
             if plan.sharing.fingerprint != stored.fingerprint:
                 raise CheckpointError(
@@ -320,12 +331,43 @@ class SketchWork:
                 tables=logged.table,
             )
             for name, (sql, after) in stored.adopted.items():
-                epoch.adopt(self._session.bind(sql, name), after)
+                epoch.adopt(self._bind_again(name, sql, stored, refused), after)
             epoch.raised = {name: AnswerError(*why) for name, why in stored.raised.items()}
+            if refused.keys() - epoch.raised.keys():
+                self._reduced.append(epoch)
+                epoch.raised = {**refused, **epoch.raised}
             self._tell_lost(epoch)
             self._begin(epoch)
         if self._epochs:
-            self._known = self._epochs[-1].stored.queries
+            self._known = self._epochs[-1].planned
+            # Another query may have the name now.
+            registered = self._texts()
+            self._unbound |= {
+                name: why
+                for name, why in refused.items()
+                if registered.get(name) in (None, self._known.get(name))
+            }
+            self._lost |= self._unbound
+
+    def _bind_again(
+        self, name: str, sql: str, stored: StoredSketchEpoch, refused: dict[str, GinghamError]
+    ) -> BoundJoin:
+        """Bind a query of a stored epoch; as it was, and noted in `refused`, if Spark refuses it.
+
+        Its sketches are not made any more, but those of the others are what they were with it.
+        """
+        try:
+            return self._session.bind(sql, name)
+        except GinghamError as error:
+            if name not in stored.bound:
+                raise
+            bound = join_from_json(name, stored.bound[name])
+            if any(
+                r.lower() not in self._session.sources() for r in bound.query.relations.values()
+            ):
+                raise
+            refused[name] = _set_aside(name, error)
+            return bound
 
     def restore(self, entry: Entry, table: pa.Table, *, is_snapshot: bool) -> None:
         """Add the sketches of a snapshot or log entry after a restart."""
@@ -350,12 +392,21 @@ class SketchWork:
     def set_aside(self) -> Mapping[str, GinghamError]:
         """The join queries that were newly left out of sketches, and why."""
         lost, self._lost = self._lost, {}
-        reasons, registered = {**self._quarantine.new_reasons(), **lost}, self._texts()
+        reasons, registered = {**self._quarantine.new_reasons(), **lost}, self.registered
         return {name: why for name, why in reasons.items() if name in registered}
 
     def matched(self) -> Mapping[str, int]:
         """Nothing: sketches do not tell how many rows a query matched."""
         return {}
+
+
+def _set_aside(name: str, error: GinghamError) -> GinghamError:
+    """The error of a join query of the checkpoint that cannot be bound any more."""
+    return QueryError(
+        f"query {name!r} of the checkpoint is set aside: {error.what}",
+        error.why,
+        f"what it needs before sketches.start(...), or sketches.remove({name!r})",
+    )
 
 
 def _tag_with_epoch(sketches: pa.Table, epoch: int) -> pa.Table:

@@ -8,7 +8,7 @@ from gingham.checkpoint.folder import LEASE, SKETCHES, STREAMS, Checkpoint
 from gingham.checkpoint.lease import Lease
 from gingham.checkpoint.log import Log
 from gingham.checkpoint.spark_source import SparkSource
-from gingham.core.errors import CatalogError, QueryError
+from gingham.core.errors import CatalogError, GinghamError, QueryError
 from gingham.core.file_names import file_name
 from gingham.core.time import parse_duration
 from gingham.estimates.planning.bound_join import BoundJoin
@@ -25,10 +25,14 @@ def start_estimates(
     session: SketchSession,
     queries: Callable[[], Sequence[BoundJoin]],
     weights: dict[str, float],
+    unbound: dict[str, GinghamError],
     checkpoint: str,
     start: Start,
 ) -> Running:
-    """Recover sketches from a checkpoint, and estimate joins over all streams of a session."""
+    """Recover sketches from a checkpoint, and estimate joins over all streams of a session.
+
+    `unbound` gets the queries of the checkpoint that Spark refuses now, and why.
+    """
     streams = [source for source in session.sources().values() if source.time is not None]
     for source in streams:
         _refuse_endless_or_ended(source)
@@ -50,7 +54,7 @@ def start_estimates(
     }
     loop = StreamLoop(
         [source.name for source in streams],
-        SketchWork(session, queries, weights, log),
+        SketchWork(session, queries, weights, log, unbound),
         log,
         start.delivery(files, log.lease),
         start.listeners,

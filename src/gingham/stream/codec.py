@@ -1,4 +1,4 @@
-"""Epochs as JSON: their codebooks, and the optimizer's decisions that stay fixed."""
+"""Epochs as JSON: codebooks, attributes and cuts, and the optimizer's decisions that stay fixed."""
 
 from __future__ import annotations
 
@@ -66,28 +66,36 @@ def _grid_from_json(found: dict[str, Any]) -> Grid:
 
 def _axis_to_json(axis: Axis) -> dict[str, Any]:
     """An axis of a grid, with its attribute and cuts, as JSON for the log."""
-    attribute, domain = axis.attribute, axis.attribute.domain
     return {
-        "sql": attribute.sql,
-        "domain": [domain.kind, domain.scale, domain.precision],
-        "cuts": [_cut_to_json(cut) for cut in axis.cuts],
+        **attribute_to_json(axis.attribute),
+        "cuts": [cut_to_json(cut) for cut in axis.cuts],
     }
 
 
 def _axis_from_json(found: dict[str, Any]) -> Axis:
     """An axis of a grid, with its attribute and cuts, from JSON of the log."""
-    attribute = Attribute(found["sql"], Domain(*found["domain"]))
-    return Axis(attribute, tuple(_cut_from_json(cut) for cut in found["cuts"]))
+    return Axis(attribute_from_json(found), tuple(cut_from_json(cut) for cut in found["cuts"]))
 
 
-def _cut_to_json(cut: Any) -> Any:
+def attribute_to_json(attribute: Attribute) -> dict[str, Any]:
+    """An attribute that conditions compare with constants, as JSON for the log."""
+    domain = attribute.domain
+    return {"sql": attribute.sql, "domain": [domain.kind, domain.scale, domain.precision]}
+
+
+def attribute_from_json(found: dict[str, Any]) -> Attribute:
+    """An attribute from JSON of the log: the inverse of `attribute_to_json`."""
+    return Attribute(found["sql"], Domain(*found["domain"]))
+
+
+def cut_to_json(cut: Any) -> Any:
     """A cut as JSON for the log; a float in hexadecimal, so that it comes back exactly."""
     # JSON has neither NaN nor infinities, and a float must come back as it was.
     return {"double": cut.hex()} if isinstance(cut, float) else cut
 
 
-def _cut_from_json(found: Any) -> Any:
-    """A cut from JSON of the log: the inverse of `_cut_to_json`."""
+def cut_from_json(found: Any) -> Any:
+    """A cut from JSON of the log: the inverse of `cut_to_json`."""
     return _from_hex(found["double"]) if isinstance(found, dict) else found
 
 
