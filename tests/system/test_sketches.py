@@ -420,7 +420,7 @@ def test_what_spark_reads_in_another_way_is_refused(one_key: Loom):
         ("SELECT count(*) FROM p, q WHERE p.k = q.k AND reflect('A', 'b') = '1'", "reflect"),
         ("SELECT count(*) FROM p, q WHERE p.k = q.k AND rand() < 0.5", "rand()"),
         ("SELECT count(*) FROM p TABLESAMPLE (10 ROWS), q WHERE p.k = q.k", "TABLESAMPLE"),
-        ("SELECT count(*) FROM p, q WHERE p.k = q.k AND " + "NOT " * 5_000 + "p.x > 1", "deep"),
+        ("SELECT count(*) FROM p, q WHERE p.k = q.k AND " + "NOT " * 5_000 + "p.x > 1", "NOTs"),
         ("SELECT count(*) FROM p, q WHERE p.k = q.k AND p.text = 'i" + "t" * 200_000 + "'", "char"),
         ("SELECT count(*) FROM p, q WHERE p.k = q.k GROUP BY window(ts, '10 s')", "Spark refuses"),
     ],

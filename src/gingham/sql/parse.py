@@ -31,7 +31,6 @@ from gingham.sql.statement import (
     Span,
     Statement,
     dotted_name,
-    nested_too_deeply,
     read_statement,
     split,
     unnested,
@@ -76,7 +75,11 @@ def parse(
         refuse_functions(statement, is_allowed)
         return _Parser(statement, source, catalog).parse(name)
     except RecursionError:
-        raise nested_too_deeply() from None
+        raise QueryError(
+            "a query nested too deeply",
+            "aliases within each other are read one by one",
+            "fewer of them",
+        ) from None
 
 
 class _Key(NamedTuple):

@@ -161,15 +161,6 @@ def dotted_name(tokens: Sequence[Token], span: Span) -> list[str] | None:
     return [token.name for token in found[::2]]
 
 
-def nested_too_deeply() -> QueryError:
-    """The error of a query that is read by more calls within each other than Python allows."""
-    return QueryError(
-        "a query nested too deeply",
-        "aliases within each other are read one by one",
-        "fewer of them",
-    )
-
-
 def _refuse_other_statements(text: str, tokens: Sequence[Token], end: int) -> None:
     """Raise for a text that is not one SELECT."""
     first = tokens[0]
