@@ -69,6 +69,13 @@ SELECT array(st)[0].c.d AS x, count(*) FROM events WHERE array(st)[0].a > 1 GROU
 SELECT max(from_json(js, 'a INT, `end` INT').a) AS x FROM events GROUP BY W
 SELECT count(from_json(js, 'a INT, `end` INT').`end`) AS x FROM events GROUP BY W
 SELECT max(map('k', st)['k'].b) AS x FROM events GROUP BY W
+SELECT struct(k, max(i), st.a, upper(s)) AS x FROM events GROUP BY k, st.a, upper(s), W
+SELECT to_json(struct(k, count(*), window.start)) AS x FROM events GROUP BY k, W
+SELECT count(*) AS n, to_json(struct(n, max(i) AS m, 1, 'a')) AS x FROM events GROUP BY W
+SELECT count(*) AS n FROM events GROUP BY W HAVING to_json(struct(n)) LIKE '%"n"%'
+SELECT to_json(struct(t.label, e.k)) AS x, count(*) FROM events e JOIN info t ON e.k = t.k GROUP BY 1, W
+SELECT arrays_zip(max_by(arr, id), max_by(sarr, id)) AS x FROM events GROUP BY W
+SELECT max_by(arrays_zip(arr, sarr), id) AS x FROM events GROUP BY W
 SELECT struct(max(i) AS hi, min(i) AS lo).hi AS x FROM events GROUP BY W
 SELECT window(ts, '1 minute').start AS x, count(*) FROM events GROUP BY window(ts, '1 minute')
 SELECT m['a'], arr[0], count(*) FROM events GROUP BY m['a'], arr[0], W

@@ -27,8 +27,8 @@ COUNTERS = "__counters"  # of a sketch, as 64-bit words one after the other
 
 # Also those of one step only: values of attributes, lookups, queries, buckets.
 _RESERVED = re.compile(
-    r"__(time|slice|cell|code|matched|instant|fresh|rows|late|latest|fragment"
-    r"|sketch|epoch|counters|one|query|bucket|timeless|window|slice_number|cell_number"
+    r"__(time|slice|cell|code|matched|instant|fresh|rows|late|latest|ahead"
+    r"|fragment|sketch|epoch|counters|one|query|bucket|timeless|window|slice_number|cell_number"
     r"|(slice|interval|key|partial|aggregate|word|value|position|lookup|alias)_\w+)",
     re.IGNORECASE,
 )
@@ -71,6 +71,15 @@ def quoted(name: str) -> str:
     '`listing.r1000`'
     """
     return "`" + name.replace("`", "``") + "`"
+
+
+def unquoted(sql: str) -> str:
+    """The name that a word, or a text in backquotes, stands for: undoes `quoted`.
+
+    >>> unquoted("vol"), unquoted("`a b`")
+    ('vol', 'a b')
+    """
+    return sql[1:-1].replace("``", "`") if sql.startswith("`") else sql
 
 
 def is_reserved(name: str) -> bool:

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from itertools import count
 
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructField, StructType
 
 from gingham.core.errors import QueryError
 from gingham.core.names import quoted
-from gingham.spark.spark_errors import SPARK_ERRORS, refused_by_spark
+from gingham.spark.spark_errors import SPARK_ERRORS, refused_by_spark, unknown_type
 from gingham.spark.spark_session import without_log_of_errors
 from gingham.sql.comparison import Comparison
 from gingham.sql.windows import WindowCall, window_marker
@@ -70,7 +71,10 @@ class StandIns:
                 "not a mistake in the query",
                 "a simpler spelling: fewer names that are also words of SQL, more parentheses",
             )
-        return written.columns
+        try:
+            return written.columns
+        except PySparkException as error:
+            raise unknown_type(error) from None
 
     def _compare_windows(self, call: WindowCall, view: str) -> None:
         """Raise unless Spark takes a call of window(...) for the same windows as Gingham."""

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import pyarrow as pa
-from pyspark.errors import AnalysisException, ParseException, PySparkTypeError
+from pyspark.errors import AnalysisException, ParseException, PySparkException
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructField, StructType
 
 from gingham.core import names
-from gingham.core.errors import QueryError
 from gingham.logical.query import Query
 from gingham.logical.risk import RiskOf
 from gingham.plan.bind_types import bind_types, expressions_to_type
 from gingham.plan.bound import BoundQuery
 from gingham.spark.expression_types import ExpressionTypes
-from gingham.spark.spark_errors import refused_by_spark, spark_message
+from gingham.spark.spark_errors import refused_by_spark, unknown_type
 
 
 def bind_query(
@@ -26,12 +25,8 @@ def bind_query(
         schema = _aggregated_schema(query, types, time)
     except (AnalysisException, ParseException) as error:
         raise refused_by_spark(error) from None
-    except PySparkTypeError as error:
-        raise QueryError(
-            "a key or an aggregate of a type that Arrow does not know",
-            spark_message(error),
-            "a cast of it to a number or a string",
-        ) from None
+    except PySparkException as error:
+        raise unknown_type(error) from None
     return bind_types(query, known_types, schema, risk, ansi=ansi)
 
 

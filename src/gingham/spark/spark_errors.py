@@ -108,6 +108,15 @@ def refused_by_spark(error: Exception) -> QueryError:
     )
 
 
+def unknown_type(error: Exception) -> QueryError:
+    """The error of a query with a value of a type that PySpark or Arrow does not know."""
+    return QueryError(
+        "a key, an aggregate or a column of a type that Arrow does not know",
+        spark_message(error),
+        "a cast of it to a number or a string",
+    )
+
+
 def spark_message(error: Exception) -> str:
     r"""All that an exception of Spark's says, with error classes and advice, in one paragraph.
 

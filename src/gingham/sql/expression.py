@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gingham.core import names
+from gingham.core.errors import QueryError
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +34,25 @@ class Column:
             return self.run
         return f"{names.quoted(self.relation)}.{names.quoted(self.column)}"
 
+    def field(self, position: int) -> str:  # noqa: ARG002  (a column is named, wherever it is)
+        """The name that Spark gives to the column as a field of a struct."""
+        return self.column
+
 
 @dataclass(frozen=True, slots=True)
 class Replaced:
-    """A part of an expression that runs as something else than it is compared as."""
+    """A part of an expression that runs as something else than it is compared as.
+
+    It has a name if Spark takes it for a column, and names fields of structs after it.
+    """
 
     run: str
     check: str
+    name: str | None = None
+
+    def field(self, position: int) -> str:
+        """The name that Spark gives to it as a field of a struct, by its position there."""
+        return self.name if self.name is not None else f"col{position}"
 
 
 Reference = Column | Replaced
@@ -61,7 +74,13 @@ class Expression:
         >>> total.run, total.check
         ('sum(price * -vol)', 'sum(`trades`.`price` * -`trades`.`vol`)')
         """
-        return spaced([part if isinstance(part, str) else part.run for part in self.parts])
+        names_of_fields = _fields_of_structs(self.parts)
+        return spaced(
+            [
+                part if isinstance(part, str) else part.run + names_of_fields.get(i, "")
+                for i, part in enumerate(self.parts)
+            ]
+        )
 
     @property
     def check(self) -> str:
@@ -69,9 +88,51 @@ class Expression:
         return spaced([part if isinstance(part, str) else part.check for part in self.parts])
 
     @property
+    def name(self) -> str | None:
+        """The name of the column or field that the expression is; None if it is another thing."""
+        match self.parts:
+            case (Column(_, _, column),):
+                return column
+            case (*_, ".", str(field)):
+                return names.unquoted(field)
+            case _:
+                return None
+
+    @property
     def columns(self) -> tuple[Column, ...]:
         """The columns that the expression reads, in order of appearance."""
         return tuple(part for part in self.parts if isinstance(part, Column))
+
+
+def _fields_of_structs(parts: Sequence[Part]) -> dict[int, str]:
+    """The names of references that are fields of struct(...), as ` AS name`, by their index.
+
+    Spark names such a field after its column, and references are columns with other names.
+    """
+    found: dict[int, str] = {}
+    if _STRUCT not in parts and _ZIP not in parts:
+        return found
+    calls: list[tuple[Part, int]] = []  # those that are open: the function, the argument's position
+    for i, part in enumerate(parts):
+        before = parts[i - 1] if i else ""
+        if part == "(":
+            calls.append((before, 1))
+        elif part == ")" and calls:
+            calls.pop()
+        elif part == "," and calls:
+            calls[-1] = calls[-1][0], calls[-1][1] + 1
+        elif not isinstance(part, str) and before in ("(", ",") and parts[i + 1] in (",", ")"):
+            function, position = calls[-1]
+            field = names.quoted(part.field(position))
+            if function == _STRUCT:
+                found[i] = f" AS {field}"
+            elif function == _ZIP and part.run not in (field, field.strip("`")):
+                raise QueryError(
+                    f"{_ZIP}(...) over columns of tables, keys or aggregates",
+                    "its fields are named after them, and shared they have other names",
+                    f"{_ZIP}(...) over columns of the stream, in its own DataFrame",
+                )
+    return found
 
 
 def joined(operator: str, terms: Sequence[Expression]) -> Expression:
@@ -87,6 +148,8 @@ def parenthesized(term: Expression) -> Expression:
     return Expression(("(", *term.parts, ")"))
 
 
+# Functions that name fields of what they give after their arguments.
+_STRUCT, _ZIP = "struct", "arrays_zip"
 # Words after which a parenthesis is no call, and a sign belongs to what follows.
 KEYWORDS = frozenset({
     "AND", "OR", "NOT", "IN", "LIKE", "ILIKE", "RLIKE", "REGEXP", "BETWEEN", "IS", "NULL", "TRUE",

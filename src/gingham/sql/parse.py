@@ -184,7 +184,7 @@ class _Parser:
         for i, other in enumerate(self._statement.items[:item]):
             if other.alias is not None and other.alias.lower() == name.lower():
                 return Replaced(
-                    f"({self._over_aggregates(other.span, i).run})", quoted(alias_name(i))
+                    f"({self._over_aggregates(other.span, i).run})", quoted(alias_name(i)), name
                 )
         return None
 
@@ -266,7 +266,7 @@ class _Parser:
         )
         parts = expression.parts
         for number, key in by_length:
-            reference = Replaced(names.key(number), f"({key.check})")
+            reference = Replaced(names.key(number), f"({key.check})", key.name)
             parts = tuple(_replaced(parts, key.parts, reference))
         return Expression(parts)
 

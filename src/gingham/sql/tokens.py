@@ -9,6 +9,7 @@ import re
 from typing import Literal, NamedTuple
 
 from gingham.core.errors import QueryError, at
+from gingham.core.names import unquoted
 
 MOST_CHARACTERS = 200_000  # of a query
 MOST_DEPTH = 64  # parentheses, brackets and CASEs within each other
@@ -39,7 +40,7 @@ class Token(NamedTuple):
     @property
     def name(self) -> str:
         """The name that an unquoted word or a name in backquotes stands for."""
-        return self.text[1:-1].replace("``", "`") if self.kind == "name" else self.text
+        return unquoted(self.text)
 
 
 _TOKEN = re.compile(

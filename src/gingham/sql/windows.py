@@ -86,7 +86,7 @@ def _quoted_micros(length: int) -> str:
 
 def window_reference(marker: str) -> Replaced:
     """The struct of a window's bounds, which is compared as the SQL of a column of stand-ins."""
-    return Replaced(_STRUCT, marker)
+    return Replaced(_STRUCT, marker, "window")
 
 
 def bound_reference(parts: Sequence[str], marker: str) -> Replaced | None:
@@ -96,7 +96,7 @@ def bound_reference(parts: Sequence[str], marker: str) -> Replaced | None:
     if len(parts) == 1:
         return window_reference(marker)
     bound = _BOUNDS.get(parts[1].lower())
-    return Replaced(bound, f"{marker}.{quoted(parts[1])}") if bound else None
+    return Replaced(bound, f"{marker}.{quoted(parts[1])}", parts[1].lower()) if bound else None
 
 
 def two_windows_error() -> QueryError:
