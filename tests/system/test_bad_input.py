@@ -4,6 +4,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from gingham import CatalogError, Loom, QueryError
+from gingham.spark.spark_session import with_settings
 
 WINDOW = "GROUP BY window(ts, '10 seconds')"
 
@@ -143,3 +144,13 @@ def test_names_that_cannot_be_used_are_refused_wherever_they_are_given(
 def test_a_query_that_is_not_there_is_not_run_alone_either(loom: Loom):
     with pytest.raises(QueryError, match="there is no query 'better'"):
         loom.alone("better")
+
+
+def test_a_backslash_is_refused_where_spark_takes_it_for_itself(loom: Loom, spark: SparkSession):
+    sql = r"SELECT count(*) FROM trades WHERE symbol = 'a\nb' GROUP BY window(ts, '5 seconds')"
+    loom.add(sql, name="escape")
+    with (
+        with_settings(spark, {"spark.sql.parser.escapedStringLiterals": "true"}),
+        pytest.raises(QueryError, match="a backslash in a query"),
+    ):
+        loom.add(sql, name="raw")

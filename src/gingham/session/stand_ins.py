@@ -21,6 +21,7 @@ from gingham.sql.comparison import Comparison
 from gingham.sql.windows import WindowCall, window_marker
 
 _numbers = count()
+_RAW_STRINGS = "spark.sql.parser.escapedStringLiterals"
 
 
 class StandIns:
@@ -47,11 +48,24 @@ class StandIns:
 
     def compare(self, comparison: Comparison) -> list[str]:
         """Raise unless Spark reads a query as Gingham does; gives the names of its columns."""
+        self._refuse_raw_backslashes(comparison.written)
         with without_log_of_errors():
             columns = self._compare_statements(comparison)
             for call in comparison.windows:
                 self._compare_windows(call, comparison.view)
             return columns
+
+    def _refuse_raw_backslashes(self, written: str) -> None:
+        """Raise for a backslash that Spark is told to take for itself: both texts would look equal.
+
+        Where a constant is compared with a cut, Gingham reads its escapes.
+        """
+        if "\\" in written and self._spark.conf.get(_RAW_STRINGS) == "true":
+            raise QueryError(
+                "a backslash in a query",
+                f"{_RAW_STRINGS} is set, and Gingham reads strings as Spark does without it",
+                "the session without this setting",
+            )
 
     def _compare_statements(self, comparison: Comparison) -> list[str]:
         """Compare the two statements of a query; gives the columns of the user's own."""
