@@ -3,23 +3,31 @@
 from collections.abc import Iterable
 from importlib import import_module
 from importlib.util import find_spec
+from inspect import signature
 from typing import Any
 
 import click
 
+from benchmarks.plain_session import plain_session
 from gingham.cli.start_spark import start_spark
 from gingham.cli.terminal import show_errors
 from gingham.core.errors import GinghamError
+from gingham.spark.spark_session import active_or_new_session
 
 # Each is a module of this folder with a function `run`.
 BENCHMARKS = {
     "share": "a thousand queries: shared, one by one, in Spark and in DuckDB",
+    "mix": "random mixes of queries: nine attributes, four key sets, twelve aggregates",
+    "rules": "detection rules over process creations, batch and stream",
+    "monitoring": "alert rules over samples of metrics, batch and stream",
     "stream": "a shared stream against a Spark stream for each query",
     "endure": "half an hour of a busy stream, to see what grows",
     "weave": "the cost of woven plans, and the time that finding them takes",
     "fragments": "fewer records than queries, and what Spark shuffles",
     "sketches": "estimated joins: shared against unshared sketches of equal memory",
 }
+# These run in a session as users make it; the others in the one that the command line makes.
+IN_PLAIN_SESSION = frozenset({"mix", "rules", "monitoring"})
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -28,22 +36,20 @@ BENCHMARKS = {
 @click.option("--json", "json_path", metavar="FILE", help="Write every number to a file.")
 @click.option("--plot", "plot_path", metavar="FILE", help="Draw a plot.")
 @click.option("--rows", type=click.IntRange(min=1), help="Rows of the stream.")
+@click.option("--mixes", type=click.IntRange(min=1), help="mix: so many different mixes.")
+@click.option("--cap", type=click.FloatRange(min=1), help="Seconds for each timed part.")
+@click.option(
+    "--workloads",
+    metavar="FOLDER",
+    help="rules, monitoring: the folder of rules and events; else GINGHAM_WORKLOADS names it.",
+)
 @click.pass_context
-def main(
-    ctx: click.Context,
-    name: str | None,
-    json_path: str | None,
-    plot_path: str | None,
-    rows: int | None,
-    *,
-    quick: bool,
-) -> None:
+def main(ctx: click.Context, name: str | None, *, quick: bool, **given: Any) -> None:
     """Measure sharing against the ways to do without it; without NAME, list the benchmarks."""
     if name is None:
         for known, what in BENCHMARKS.items():
             click.echo(f"{known:10} {what}")
         return
-    given = {"rows": rows, "json_path": json_path, "plot_path": plot_path}
     options = {option: value for option, value in given.items() if value is not None}
     try:
         _run(name, {"quick": quick, **options})
@@ -71,7 +77,16 @@ def _run(name: str, options: dict[str, Any]) -> None:
         )
     # Checked before measuring: a plot that fails after ten minutes is of no use.
     require_installed(("duckdb", "matplotlib", "threadpoolctl"))
-    import_module(f"benchmarks.{name}").run(spark=start_spark(), **options)
+    benchmark = import_module(f"benchmarks.{name}").run
+    for option in options:
+        if option not in signature(benchmark).parameters:
+            raise GinghamError(
+                f"the benchmark {name} has no option --{option.removesuffix('_path')}",
+                "it would measure the same without",
+                f"python -m benchmarks {name}",
+            )
+    make_session = plain_session if name in IN_PLAIN_SESSION else active_or_new_session
+    benchmark(spark=start_spark(make_session), **options)
 
 
 if __name__ == "__main__":

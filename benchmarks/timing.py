@@ -14,11 +14,15 @@ PATIENCE = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """The seconds of each repetition, which did `measured` parts `of` the whole."""
+    """The seconds of each repetition, which did `measured` parts `of` the whole.
+
+    What was `capped` did not come to its end: it takes at least so long.
+    """
 
     seconds: tuple[float, ...]
     measured: int = 1
     of: int = 1
+    capped: bool = False
 
     @property
     def extrapolated(self) -> bool:
@@ -42,6 +46,7 @@ class Timing:
             "measured": self.measured,
             "of": self.of,
             "extrapolated": self.extrapolated,
+            "capped": self.capped,
             "best": self.best,
             "median": self.median,
         }

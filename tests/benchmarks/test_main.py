@@ -30,3 +30,9 @@ def test_without_a_name_the_benchmarks_are_listed():
 @pytest.mark.parametrize("name", BENCHMARKS)
 def test_every_benchmark_that_is_listed_is_a_module(name: str):
     assert find_spec(f"benchmarks.{name}") is not None
+
+
+def test_an_option_that_a_benchmark_does_not_have_is_refused_before_measuring():
+    result = CliRunner().invoke(main, ["weave", "--mixes", "3"])
+    assert result.exit_code == 1
+    assert "weave has no option --mixes" in result.stderr

@@ -7,14 +7,11 @@ has touched the text.
 from __future__ import annotations
 
 import hashlib
-import math
 import pickle
 import re
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +24,7 @@ from tests.corpus import rows
 from tests.corpus.queries import Asked
 from tests.corpus.rows import Source
 from tests.deadline import deadline
+from tests.oracle.same_rows import canonical_row, rows_differ
 
 EQUAL, REFUSED, BOTH_REFUSE, BOTH_FAIL = "equal", "refused", "both refuse", "both fail"
 WRONG, RAW, ACCEPTED = "WRONG", "RAW", "ACCEPTED"
@@ -40,10 +38,8 @@ CACHE = Path("artifacts/corpus")
 _SUMMED = re.compile(
     r"\b(sum|avg|mean|std\w*|var\w*|covar\w*|corr|regr\w*|try_sum|try_avg)\s*\(", re.IGNORECASE
 )
-_TOLERANCE = 1e-9
-# Two sketches of the same values differ by their error: three times 5 %, and a collision among few.
+# Two sketches of the same values differ by their error.
 _SKETCHED = re.compile(r"\bapprox_count_distinct\s*\(", re.IGNORECASE)
-_SKETCH_ERROR, _COLLISIONS = 0.15, 2
 _QUERY = re.compile(
     r"(\s|\ufeff|\(|--[^\n]*\n)*(SELECT|WITH|FROM|VALUES|TABLE|EXPLAIN)\b", re.IGNORECASE
 )
@@ -303,10 +299,13 @@ def _difference(expected: Expected, answers: Answers, name: str, text: str) -> s
         table = answers.arrow(name)
         columns = [table.column(p).to_pylist() for p in places]
         values = list(zip(*columns, strict=True)) if columns else [()] * table.num_rows
-        values = [_canonical_row(row, expected.columns) for row in values]
-    near = _near if _SUMMED.search(text) else None
-    near = _near_sketch if _SKETCHED.search(text) else near
-    return _rows_differ(list(expected.values), values, near)
+        values = [canonical_row(row, expected.columns) for row in values]
+    return rows_differ(
+        list(expected.values),
+        values,
+        summed=bool(_SUMMED.search(text)),
+        sketched=bool(_SKETCHED.search(text)),
+    )
 
 
 def _places(wanted: list[str], own: list[str]) -> list[int] | None:
@@ -334,73 +333,12 @@ def _values(answer: DataFrame, columns: Sequence[tuple[str, str]]) -> Iterator[t
     table = selected.toArrow()
     lists = [column.to_pylist() for column in table.columns]
     for row in zip(*lists, strict=True) if lists else [()] * table.num_rows:
-        yield _canonical_row(row, columns)
+        yield canonical_row(row, columns)
 
 
 def _text_sql(column: str, kind: str) -> str:
     """Spark SQL of a value without equality as a text that has one."""
     return f"hex(st_asbinary({column}))" if "geo" in kind else f"CAST({column} AS STRING)"
-
-
-def _canonical_row(row: tuple[Any, ...], columns: Sequence[tuple[str, str]]) -> tuple[Any, ...]:
-    return tuple(
-        _canonical(value, folded="collate" in kind)
-        for value, (_, kind) in zip(row, columns, strict=True)
-    )
-
-
-def _canonical(value: Any, *, folded: bool = False) -> Any:
-    """A value that is equal to another one if and only if SQL says so."""
-    if isinstance(value, float):
-        # A string can be found in a Counter, NaN cannot.
-        return "NaN" if math.isnan(value) else value + 0.0
-    if isinstance(value, Decimal):
-        return ("decimal", str(value.normalize()) if value else "0")
-    if isinstance(value, str) and folded:
-        # Which of two spellings stands for a group depends on the order of rows.
-        return value.casefold()
-    if isinstance(value, dict):
-        return tuple((k, _canonical(v, folded=folded)) for k, v in value.items())
-    if isinstance(value, list | tuple):
-        return tuple(_canonical(v, folded=folded) for v in value)
-    return value
-
-
-def _rows_differ(wanted: list[Any], own: list[Any], near: Callable[[Any, Any], bool] | None) -> str:
-    missing = Counter(wanted)
-    missing.subtract(Counter(own))
-    lacking = list((+missing).elements())
-    surplus = list((-missing).elements())
-    if near is not None:
-        for row in list(lacking):
-            found = next((r for r in surplus if near(row, r)), None)
-            if found is not None:
-                surplus.remove(found)
-                lacking.remove(row)
-    if not lacking and not surplus:
-        return ""
-    shown = f"{len(lacking)} missing, {len(surplus)} surplus of {len(wanted)}"
-    return f"{shown}; Spark {_shown(lacking)}, ours {_shown(surplus)}"
-
-
-def _shown(found: list[Any]) -> str:
-    return repr(found[0])[:120] if found else "none"
-
-
-def _near(left: Any, right: Any) -> bool:
-    if isinstance(left, tuple) and isinstance(right, tuple):
-        return len(left) == len(right) and all(map(_near, left, right))
-    if isinstance(left, float) and isinstance(right, float):
-        return left == right or math.isclose(left, right, rel_tol=_TOLERANCE, abs_tol=_TOLERANCE)
-    return type(left) is type(right) and left == right
-
-
-def _near_sketch(left: Any, right: Any) -> bool:
-    if isinstance(left, tuple) and isinstance(right, tuple):
-        return len(left) == len(right) and all(map(_near_sketch, left, right))
-    if type(left) is int and type(right) is int:
-        return math.isclose(left, right, rel_tol=_SKETCH_ERROR, abs_tol=_COLLISIONS)
-    return _near(left, right)
 
 
 def _name(error: BaseException) -> str:

@@ -5,7 +5,7 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
@@ -25,7 +25,9 @@ _INSTALL = (
 )
 
 
-def start_spark() -> SparkSession:
+def start_spark(
+    make_session: Callable[[], SparkSession] = active_or_new_session,
+) -> SparkSession:
     """The active session, or a new one that keeps Spark's messages off the terminal."""
     active = SparkSession.getActiveSession()
     if active is not None:
@@ -35,7 +37,7 @@ def start_spark() -> SparkSession:
     with StopSignals() as signals, tempfile.TemporaryFile() as log, _stderr_to(log) as terminal:
         try:
             with terminal.status("starting Spark"):
-                session = active_or_new_session()
+                session = make_session()
         except (PySparkException, OSError) as error:
             log.seek(0)
             lines = log.read().decode(errors="replace").strip().splitlines()

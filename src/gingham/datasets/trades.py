@@ -19,6 +19,8 @@ from itertools import islice
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
+from gingham.datasets.uniform import uniform
+
 KINDS = ("A", "B", "C", "C-low")
 FLAGS = ("r3000", "r2000", "r1000")
 VOLUME = "vol"
@@ -49,7 +51,7 @@ def trades_of(
 ) -> DataFrame:
     """Make the trades of the row numbers in the column `id` of a DataFrame, which may stream."""
     begin = datetime.fromisoformat(start).replace(tzinfo=UTC).timestamp()
-    u = [_uniform("id", seed, draw) for draw in range(6)]
+    u = [uniform("id", seed, draw) for draw in range(6)]
     # A quarter of a second of jitter: neighbours swap places, minutes do not.
     micros = sf.lit(begin) * 1e6 + sf.col("id") * (1e6 / rate) + u[0] * 250_000
     # rank = N^u has density 1/rank: Zipf's law with exponent one.
@@ -81,7 +83,7 @@ def listing(spark: SparkSession, seed: int = 0, symbols: int = 6000) -> DataFram
     The largest sixth of all symbols is R1000, the next third R2000, both together
     R3000. Large companies trade much, with exceptions.
     """
-    size = sf.log("rank") + _uniform("rank", seed, 9)
+    size = sf.log("rank") + uniform("rank", seed, 9)
     ordered = sf.sort_array(sf.collect_list(sf.struct(size.alias("size"), "rank")))
     position = sf.col("position")
     return (
@@ -272,12 +274,12 @@ def _volume_of(u: float, v: float) -> int:
 
 def _closing_price(seed: int) -> Column:
     """The random closing price of the symbol of each rank."""
-    return sf.round(CHEAPEST * sf.pow(sf.lit(PRICES), _uniform("rank", seed, 7)), 2)
+    return sf.round(CHEAPEST * sf.pow(sf.lit(PRICES), uniform("rank", seed, 7)), 2)
 
 
 def _drift(seed: int) -> Column:
     """How much the price of the symbol of each rank rises or falls over the trades."""
-    return (2 * _uniform("rank", seed, 8) - 1) * DRIFT
+    return (2 * uniform("rank", seed, 8) - 1) * DRIFT
 
 
 def _ranks(spark: SparkSession, symbols: int) -> DataFrame:
@@ -291,9 +293,3 @@ def _symbol(rank: Column) -> Column:
     number = rank.cast("long") * 7919
     letters = [sf.floor(number / 26**digit).cast("long") % 26 for digit in range(4)]
     return sf.concat(*[sf.char(65 + letter) for letter in letters])
-
-
-def _uniform(column: str, seed: int, draw: int) -> Column:
-    """A pseudorandom number in [0, 1) for random trades, from a column, the seed and the draw."""
-    bits = sf.shiftrightunsigned(sf.xxhash64(column, sf.lit(seed), sf.lit(draw)), 11)
-    return bits * 2.0**-53
