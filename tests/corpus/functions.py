@@ -542,12 +542,12 @@ O window_time(window)
 R curdate()
 R current_date()
 R current_date
-R current_time()
-R current_timestamp()
-R current_timestamp
-R localtime()
-R localtimestamp()
-R now()
+B current_time() >= TIME'00:00:00'
+B current_timestamp() > @tz
+B current_timestamp > @tz
+B localtime() >= TIME'00:00:00'
+B localtimestamp() > @ntz
+B now() > @tz
 R unix_timestamp()
 R rand()
 R rand(42)

@@ -6,16 +6,19 @@ always a minimum or a maximum of integers, whatever the type's order is (NaN abo
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
 
-from gingham.aggregates.base import Aggregate, Partial
+from gingham.aggregates.base import Aggregate, Call, Partial
 from gingham.aggregates.monoid import Elementwise, State, flat
 from gingham.core.arrays import Array, Ints
+from gingham.core.errors import QueryError
 
+_ODD_FIELDS = re.compile(r"[^\w<>,:() ]")
 _LOWEST = np.iinfo(np.int64).min
 _HIGHEST = np.iinfo(np.int64).max
 
@@ -120,7 +123,7 @@ class MinBy(Min):
     def partials(self) -> tuple[Partial, ...]:
         """The extreme of the second argument, and the first argument where it is."""
         by = f"{self.order}({self.call.arguments[1]})"
-        return (Partial((by, self.call.sql), self.monoid),)
+        return (Partial((by, _nullable_sql(self.call)), self.monoid),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +132,21 @@ class MaxBy(MinBy):
 
     order: ClassVar[str] = "max"
     monoid: ClassVar[Elementwise] = MAXIMUM
+
+
+def _nullable_sql(call: Call) -> str:
+    """Spark SQL of a value of min_by or max_by, in whose structs every field may be NULL."""
+    # PySpark cannot fetch a NULL struct with a field inside a field that is never NULL.
+    kind = call.types[0]
+    if "struct<" not in kind:
+        return call.sql
+    if _ODD_FIELDS.search(kind):
+        raise QueryError(
+            f"{call.sql} cannot be shared",
+            f"{kind} has fields whose names must be quoted",
+            "a field of it, or its text: to_json(...)",
+        )
+    return f"CAST({call.sql} AS {kind})"
 
 
 def _sortable_column(column: pa.Array) -> Array:

@@ -146,6 +146,12 @@ def bind(call: Call) -> Aggregate:
     if call.function in _OF_PAIRS:
         call = _of_pairs(call)
     if len(call.arguments) == 3 and call.function in _WITH_LIMIT:
+        if "struct<" in call.types[0]:
+            raise QueryError(
+                f"{call.sql} cannot be shared",
+                "a list of structs cannot be fetched from Spark",
+                "a field of it, or its text: to_json(...)",
+            )
         return _WITH_LIMIT[call.function](call)
     return _FAMILIES[call.function](call)
 

@@ -18,7 +18,7 @@ from gingham.core.names import quoted
 from gingham.spark.spark_errors import SPARK_ERRORS, refused_by_spark, unknown_type
 from gingham.spark.spark_session import without_log_of_errors
 from gingham.sql.comparison import Comparison
-from gingham.sql.windows import WindowCall, window_marker
+from gingham.sql.windows import window_marker
 
 _numbers = count()
 _RAW_STRINGS = "spark.sql.parser.escapedStringLiterals"
@@ -30,7 +30,7 @@ class StandIns:
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
         self.views: dict[str, str] = {}
-        self._windows: set[tuple[WindowCall, str]] = set()  # that mean the same over a view
+        self._windows: set[tuple[str, str, str]] = set()  # pairs that mean the same, with a view
 
     def add(self, name: str, rows: DataFrame, time: str | None = None) -> str:
         """Make the stand-in of a relation; that of a stream has a column for its windows."""
@@ -52,7 +52,8 @@ class StandIns:
         with without_log_of_errors():
             columns = self._compare_statements(comparison)
             for call in comparison.windows:
-                self._compare_windows(call, comparison.view)
+                for written, understood in call.lengths:
+                    self._compare_windows(written, understood, comparison.view)
             return columns
 
     def _refuse_raw_backslashes(self, written: str) -> None:
@@ -90,21 +91,21 @@ class StandIns:
         except PySparkException as error:
             raise unknown_type(error) from None
 
-    def _compare_windows(self, call: WindowCall, view: str) -> None:
-        """Raise unless Spark takes a call of window(...) for the same windows as Gingham."""
-        if (call, view) in self._windows:
+    def _compare_windows(self, written: str, understood: str, view: str) -> None:
+        """Raise unless Spark takes two calls of window(...) for the same windows."""
+        if (written, understood, view) in self._windows:
             return
         try:
             one, other = (
                 self._spark.sql(f"SELECT {sql} AS w FROM {quoted(view)}")  # noqa: S608
-                for sql in (call.written, call.understood)
+                for sql in (written, understood)
             )
         except SPARK_ERRORS as error:
             raise refused_by_spark(error) from None
         if not one.sameSemantics(other):
             raise QueryError(
-                f"{call.written} is another window in Spark",
+                f"{written} is another window in Spark",
                 "its lengths mean something else there",
                 "lengths as numbers with units: '90 seconds'",
             )
-        self._windows.add((call, view))
+        self._windows.add((written, understood, view))

@@ -42,4 +42,4 @@ def _aggregated_schema(query: Query, types: ExpressionTypes, time: str) -> pa.Sc
         *(StructField(names.key(i), keys[k]) for i, k in enumerate(query.keys)),
         *(StructField(names.aggregate(i), values[c]) for i, c in enumerate(calls)),
     ]
-    return to_arrow_schema(StructType(fields), timezone="UTC")
+    return to_arrow_schema(StructType(fields).toNullable(), timezone="UTC")

@@ -50,7 +50,8 @@ def aggregate_windows(enriched: DataFrame, query: Query, time: str) -> DataFrame
 def select_outputs(aggregated: DataFrame, query: Query, *more_columns: str) -> DataFrame:
     """Apply the query's HAVING and SELECT to what `aggregate_windows` gives, by Spark's rules."""
     if query.having is not None:
-        aggregated = aggregated.where(query.having)
+        # As Spark does: HAVING takes what can be cast to a boolean.
+        aggregated = aggregated.where(f"CAST(({query.having}) AS BOOLEAN)")
     return aggregated.select(
         *more_columns,
         names.WINDOW_START,

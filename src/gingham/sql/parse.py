@@ -117,6 +117,7 @@ class _Parser:
             self._over_aggregates(unnested(statement.tokens, item.span), i)
             for i, item in enumerate(statement.items)
         ]
+        self._refuse_windows_of_rows()
         having = self._over_aggregates(statement.having, None) if statement.having else None
         outputs, selected = self._outputs(items, keys)
         query = Query(
@@ -178,6 +179,24 @@ class _Parser:
                 f"GROUP BY {column}, ... or max({column})",
             )
         return result
+
+    def _refuse_windows_of_rows(self) -> None:
+        """Raise for window(...) where Spark has no rows to cut, or gives it a name of its own."""
+        statement = self._statement
+        if window_calls(statement, statement.having):
+            raise QueryError(
+                "window(...) in HAVING",
+                "there are no rows any more that could be in a window",
+                "window.start or window.end",
+            )
+        for item in statement.items:
+            found = window_calls(statement, item.span)
+            if item.alias is None and found and found[0].span != item.span:
+                raise QueryError(
+                    f"{statement.slice(item.span)} without an alias",
+                    "a name for it is not known",
+                    f"{statement.slice(item.span)} AS w, or window.start",
+                )
 
     def _alias(self, name: str, item: int | None) -> Replaced | None:
         """The SELECT item that an alias in HAVING, or in a later item, refers to."""
@@ -353,7 +372,7 @@ class _Parser:
         bounds = (names.WINDOW_START, names.WINDOW_END)
         for item, expression in zip(self._statement.items, items, strict=True):
             name = item.alias or self._item_name(item, expression)
-            if expression.run in bounds and name in bounds:
+            if expression.run in bounds and name == expression.run:
                 positions.append(None)
             else:
                 positions.append(len(outputs))

@@ -194,12 +194,20 @@ class Conditions:
         sql = Expression((*ends[0].parts, text, *ends[1].parts))
         return Formula(Not(atom) if text in _NEGATED else atom, sql)
 
-    def _atom(self, side: Span, operator: str, constant: Constant, known: Span) -> Predicate:
-        """The atom that compares an expression with a constant."""
+    def _atom(
+        self,
+        side: Span,
+        operator: str,
+        constant: Constant,
+        known: Span,
+        whole: Expression | None = None,
+    ) -> Predicate:
+        """The atom that compares an expression with a constant; `whole` is what it is part of."""
         expression = self._read(unnested(self._tokens, side))
         if constant.kind == "null":
             return IsNull(expression.run) if operator == "<=>" else Always(None)
-        whole = Expression((*self._read(side).parts, operator, *self._read(known).parts))
+        if whole is None:
+            whole = Expression((*self._read(side).parts, operator, *self._read(known).parts))
         return Compare(expression.run, operator, constant, whole.run)
 
     def _checked(self, span: Span, constant: Constant) -> Expression:
@@ -249,8 +257,13 @@ class Conditions:
         low, high = constants if len(constants) == 2 else (None, None)
         if low is None or high is None or low.kind != high.kind:
             return None
-        atoms = self._atom(side, ">=", low, ends[0]), self._atom(side, "<=", high, ends[1])
-        return Formula(And(atoms), self._with_constants(span, zip(ends, (low, high), strict=True)))
+        sql = self._with_constants(span, zip(ends, (low, high), strict=True))
+        whole = self._plain(side, rest, "BETWEEN")
+        atoms = (
+            self._atom(side, ">=", low, ends[0], whole),
+            self._atom(side, "<=", high, ends[1], whole),
+        )
+        return Formula(And(atoms), sql)
 
     def _in(self, span: Span, side: Span, rest: Span) -> Formula | None:
         """`x IN (a, b)` as alternatives; Spark compares a whole list in one type."""
@@ -263,8 +276,16 @@ class Conditions:
         kinds = {c.kind for c in known if c.kind != "null"}
         if len(known) < len(elements) or not (len(kinds) <= 1 or kinds == {"integer", "decimal"}):
             return None
-        atoms = tuple(self._atom(side, "=", c, e) for c, e in zip(known, elements, strict=True))
+        whole = self._plain(side, rest, "IN")
+        atoms = tuple(
+            self._atom(side, "=", c, e, whole) for c, e in zip(known, elements, strict=True)
+        )
         return Formula(Or(atoms), self._with_constants(span, zip(elements, known, strict=True)))
+
+    def _plain(self, side: Span, rest: Span, word: str) -> Expression:
+        """A condition without its NOT, as Spark evaluates it where it cannot be cut."""
+        # Not as comparisons of ours: Spark pads strings of type CHAR in these, and not in BETWEEN.
+        return Expression((*self._read(side).parts, word, *self._read(rest).parts))
 
     def _with_constants(self, span: Span, known: Iterator[tuple[Span, Constant]]) -> Expression:
         """A condition whose constants are compared as they were understood."""

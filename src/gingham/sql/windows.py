@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from gingham.core import names
@@ -21,11 +21,14 @@ _BOUNDS = {"start": names.WINDOW_START, "end": names.WINDOW_END}
 
 
 class WindowCall(NamedTuple):
-    """A call of window(...) in a query, with its lengths as written and as understood."""
+    """A call of window(...) in a query, and how Spark is asked what its lengths mean.
+
+    `lengths` are pairs of tumbling windows, one for each length: as written and as understood. A
+    sliding one would be analysed as many times as its windows overlap.
+    """
 
     window: Window
-    written: str
-    understood: str
+    lengths: tuple[tuple[str, str], ...]
 
 
 def window_marker(reaches: Callable[[str], bool]) -> str:
@@ -70,13 +73,20 @@ def read_window(statement: Statement, call: Call, time: str) -> WindowCall:
             "Spark's window(...) does not allow rows that belong to no window",
             "[RANGE r SLIDE s] after the stream's name, which does",
         )
-    texts = [statement.slice(length) for length in lengths]
-    return WindowCall(window, _call_sql(time, texts), _call_sql(time, map(_quoted_micros, micros)))
+    pairs = [
+        (statement.slice(length), _quoted_micros(number))
+        for length, number in zip(lengths, micros, strict=True)
+    ]
+    tumbling = [[pair] for pair in pairs[:2]]
+    if len(pairs) > 2:
+        tumbling.append([pairs[1], pairs[1], pairs[2]])
+    return WindowCall(window, tuple(_calls_sql(time, each) for each in tumbling))
 
 
-def _call_sql(time: str, lengths: Iterable[str]) -> str:
-    """A call of Spark's window(...) with these lengths."""
-    return f"window({quoted(time)}, {', '.join(lengths)})"
+def _calls_sql(time: str, lengths: Sequence[tuple[str, str]]) -> tuple[str, str]:
+    """Two calls of Spark's window(...): with lengths as written, and as understood."""
+    written, understood = (", ".join(of) for of in zip(*lengths, strict=True))
+    return f"window({quoted(time)}, {written})", f"window({quoted(time)}, {understood})"
 
 
 def _quoted_micros(length: int) -> str:
