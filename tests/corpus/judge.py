@@ -15,9 +15,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 from pyspark.errors import AnalysisException, ParseException
 from pyspark.logger import PySparkLogger
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, Row, SparkSession
 
 from gingham import Answers, GinghamError, Loom
 from tests.corpus import rows
@@ -330,10 +331,21 @@ def _values(answer: DataFrame, columns: Sequence[tuple[str, str]]) -> Iterator[t
                 for i, (_, kind) in enumerate(columns)
             )
         )
-    table = selected.toArrow()
-    lists = [column.to_pylist() for column in table.columns]
-    for row in zip(*lists, strict=True) if lists else [()] * table.num_rows:
+    for row in _rows(selected):
         yield canonical_row(row, columns)
+
+
+def _rows(answer: DataFrame) -> Iterator[tuple[Any, ...]]:
+    """The rows of an answer; structs are dictionaries."""
+    try:
+        table = answer.toArrow()
+    except pa.ArrowInvalid:
+        # PySpark cannot fetch a NULL struct with a field inside a field that is never NULL.
+        for row in answer.collect():
+            yield tuple(v.asDict(recursive=True) if isinstance(v, Row) else v for v in row)
+        return
+    lists = [column.to_pylist() for column in table.columns]
+    yield from zip(*lists, strict=True) if lists else [()] * table.num_rows
 
 
 def _text_sql(column: str, kind: str) -> str:
