@@ -115,3 +115,28 @@ def test_what_would_be_lost_or_harm_is_refused_by_its_name(sql: str, what: str):
     with pytest.raises(QueryError) as refused:
         parsed(sql)
     assert what in refused.value.what
+
+
+@pytest.mark.parametrize(
+    ("having", "run"),
+    [
+        ("vol % 2 = 1", "__key_0 = 1"),
+        ("1 < vol % 2 AND vol % 2 < 9", "1 < __key_0 AND __key_0 < 9"),
+        ("CASE WHEN vol % 2 = 1 THEN vol % 2 ELSE 0 END = 0", None),
+    ],
+)
+def test_a_key_is_found_beside_comparisons(having: str, run: str | None):
+    found = parsed(
+        f"SELECT count(*) AS n FROM trades GROUP BY vol % 2, window(ts, '1 day') HAVING {having}"
+    ).query.having
+    assert found is not None
+    assert "vol" not in found
+    assert run in (None, found)
+
+
+def test_a_part_of_another_expression_is_no_key():
+    with pytest.raises(QueryError, match="neither grouped"):
+        parsed(
+            "SELECT 2 * vol + 1 AS x, count(*) AS n FROM trades GROUP BY vol + 1, "
+            "window(ts, '1 day')"
+        )

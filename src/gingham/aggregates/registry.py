@@ -100,6 +100,7 @@ _NOT_MERGED = frozenset({
     "theta_intersection_agg", "theta_sketch_agg", "theta_union_agg",
     "tuple_intersection_agg_double", "tuple_intersection_agg_integer", "tuple_sketch_agg_double",
     "tuple_sketch_agg_integer", "tuple_union_agg_double", "tuple_union_agg_integer",
+    "vector_avg", "vector_sum",
 })  # fmt: skip
 
 

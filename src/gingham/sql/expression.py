@@ -185,6 +185,8 @@ def spaced(texts: Sequence[str]) -> str:
 
     >>> spaced(["a", "IN", "(", "-", "1", ",", "f", "(", "b", ")", "-", "2", ")"])
     'a IN (-1, f(b) - 2)'
+    >>> spaced(["-", "-", "a"])
+    '- -a'
     """
     result: list[str] = []
     signed = False  # does the token before stand for the sign of what follows?
@@ -192,7 +194,7 @@ def spaced(texts: Sequence[str]) -> str:
         before = texts[i - 1] if i else "("
         tight = (
             i == 0
-            or signed
+            or (signed and text not in ("-", "+"))  # -- would begin a comment
             or text in _TIGHT_BEFORE
             or before in _TIGHT_AFTER
             or (text == "(" and _is_callable(before))

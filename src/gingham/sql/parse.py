@@ -20,7 +20,7 @@ from gingham.logical.predicate import conjunction
 from gingham.logical.query import Output, Query, Selected
 from gingham.logical.window import Window
 from gingham.sql.comparison import Comparison, alias_name, written_over
-from gingham.sql.expression import Column, Expression, Part, Replaced
+from gingham.sql.expression import KEYWORDS, Column, Expression, Part, Replaced
 from gingham.sql.functions import IsAllowed, refuse_functions
 from gingham.sql.grouping import grouping_keys
 from gingham.sql.predicates import NO_CONDITION, Conditions, Formula, all_of
@@ -419,9 +419,8 @@ def _replaced(parts: Sequence[Part], wanted: Sequence[Part], reference: Replaced
     size, i = len(wanted), 0
     primary = _is_primary(wanted)
     while i < len(parts):
-        if tuple(parts[i : i + size]) == tuple(wanted) and (
-            primary or _stands_alone(parts, i, i + size)
-        ):
+        found = tuple(parts[i : i + size]) == tuple(wanted)
+        if found and (primary or _stands_alone(parts, i, i + size)):
             yield reference
             i += size
         else:
@@ -431,26 +430,38 @@ def _replaced(parts: Sequence[Part], wanted: Sequence[Part], reference: Replaced
 
 def _is_primary(parts: Sequence[Part]) -> bool:
     """Whether nothing around an expression can change what belongs to it: a column or a call."""
-    if isinstance(parts[0], Column):
-        return all(part == "." for part in parts[1::2])
-    return len(parts) > 2 and parts[1] == "(" and _closing(parts, 1) == len(parts) - 1
+    if isinstance(parts[0], Column) and all(part == "." for part in parts[1::2]):
+        return True
+    return len(parts) > 2 and parts[1] in ("(", "[") and _closing(parts, 1) == len(parts) - 1
 
 
 def _closing(parts: Sequence[Part], opened: int) -> int:
-    """The index of the parenthesis that closes another one."""
+    """The index of the parenthesis or bracket that closes another one."""
     depth = 0
     for i in range(opened, len(parts)):
-        depth += (parts[i] == "(") - (parts[i] == ")")
+        depth += (parts[i] in ("(", "[")) - (parts[i] in (")", "]"))
         if depth == 0:
             return i
     return -1
 
 
+# What binds less tightly than arithmetic, on both sides of it.
+_LOOSE = frozenset({
+    "=", "==", "<", ">", "<=", ">=", "<>", "!=", "<=>", "AND", "OR", "WHEN", "THEN", "ELSE",
+})  # fmt: skip
+
+
 def _stands_alone(parts: Sequence[Part], low: int, high: int) -> bool:
-    """Whether parts are a whole argument, or all there is in parentheses or in the expression."""
+    """Whether parts are a whole operand: an argument, a side of a comparison, or everything.
+
+    A mistake here is no wrong answer: Spark would see that the query means something else.
+    """
     before = parts[low - 1] if low else "("
     after = parts[high] if high < len(parts) else ")"
-    return before in ("(", ",") and after in (")", ",")
+    is_arithmetic = not any(part in _LOOSE or part in KEYWORDS for part in parts[low:high])
+    return (before in ("(", ",") or (is_arithmetic and before in _LOOSE)) and (
+        after in (")", ",") or (is_arithmetic and after in _LOOSE)
+    )
 
 
 def _refuse_same_names(outputs: Iterable[Output]) -> None:
