@@ -200,15 +200,15 @@ class Conditions:
         operator: str,
         constant: Constant,
         known: Span,
-        whole: Expression | None = None,
+        whole: str | None = None,
     ) -> Predicate:
         """The atom that compares an expression with a constant; `whole` is what it is part of."""
         expression = self._read(unnested(self._tokens, side))
         if constant.kind == "null":
             return IsNull(expression.run) if operator == "<=>" else Always(None)
         if whole is None:
-            whole = Expression((*self._read(side).parts, operator, *self._read(known).parts))
-        return Compare(expression.run, operator, constant, whole.run)
+            whole = Expression((*self._read(side).parts, operator, *self._read(known).parts)).run
+        return Compare(expression.run, operator, constant, whole)
 
     def _checked(self, span: Span, constant: Constant) -> Expression:
         """A constant as written; to be compared it is written as it was understood."""
@@ -282,10 +282,10 @@ class Conditions:
         )
         return Formula(Or(atoms), self._with_constants(span, zip(elements, known, strict=True)))
 
-    def _plain(self, side: Span, rest: Span, word: str) -> Expression:
+    def _plain(self, side: Span, rest: Span, word: str) -> str:
         """A condition without its NOT, as Spark evaluates it where it cannot be cut."""
         # Not as comparisons of ours: Spark pads strings of type CHAR in these, and not in BETWEEN.
-        return Expression((*self._read(side).parts, word, *self._read(rest).parts))
+        return Expression((*self._read(side).parts, word, *self._read(rest).parts)).run
 
     def _with_constants(self, span: Span, known: Iterator[tuple[Span, Constant]]) -> Expression:
         """A condition whose constants are compared as they were understood."""
