@@ -26,6 +26,7 @@ BENCHMARKS = {
     "fragments": "fewer records than queries, and what Spark shuffles",
     "sketches": "estimated joins: shared against unshared sketches of equal memory",
 }
+_SPELLED = {"json_path": "json", "plot_path": "plot", "sizes": "queries"}
 # These run in a session as users make it; the others in the one that the command line makes.
 IN_PLAIN_SESSION = frozenset({"mix", "rules", "monitoring"})
 
@@ -36,6 +37,13 @@ IN_PLAIN_SESSION = frozenset({"mix", "rules", "monitoring"})
 @click.option("--json", "json_path", metavar="FILE", help="Write every number to a file.")
 @click.option("--plot", "plot_path", metavar="FILE", help="Draw a plot.")
 @click.option("--rows", type=click.IntRange(min=1), help="Rows of the stream.")
+@click.option(
+    "--queries",
+    "sizes",
+    type=click.IntRange(min=1),
+    multiple=True,
+    help="mix, rules, monitoring: so many queries; may be given several times.",
+)
 @click.option("--mixes", type=click.IntRange(min=1), help="mix: so many different mixes.")
 @click.option("--cap", type=click.FloatRange(min=1), help="Seconds for each timed part.")
 @click.option(
@@ -50,7 +58,7 @@ def main(ctx: click.Context, name: str | None, *, quick: bool, **given: Any) -> 
         for known, what in BENCHMARKS.items():
             click.echo(f"{known:10} {what}")
         return
-    options = {option: value for option, value in given.items() if value is not None}
+    options = {option: value for option, value in given.items() if value not in (None, ())}
     try:
         _run(name, {"quick": quick, **options})
     except* GinghamError as found:
@@ -81,7 +89,7 @@ def _run(name: str, options: dict[str, Any]) -> None:
     for option in options:
         if option not in signature(benchmark).parameters:
             raise GinghamError(
-                f"the benchmark {name} has no option --{option.removesuffix('_path')}",
+                f"the benchmark {name} has no option --{_SPELLED.get(option, option)}",
                 "it would measure the same without",
                 f"python -m benchmarks {name}",
             )

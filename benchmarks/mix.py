@@ -1,6 +1,6 @@
 """Random mixes of queries over one stream: shared, against the ways to go without.
 
-    python -m benchmarks mix [--quick] [--rows N] [--mixes N] [--cap SECONDS] [--json FILE]
+    python -m benchmarks mix [--quick] [--rows N] [--queries N] [--mixes N] [--cap SECONDS]
 
 Nine attributes, four key sets, twelve aggregates, windows of 1 to 15 minutes: two queries rarely
 have much in common. Whatever is compared was measured in one run, over the same files. With

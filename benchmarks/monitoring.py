@@ -1,6 +1,6 @@
 """Alert rules over samples of metrics: hundreds of metrics, dozens of key sets, HAVING.
 
-    python -m benchmarks monitoring --workloads FOLDER [--quick] [--rows N] [--cap SECONDS]
+    python -m benchmarks monitoring --workloads FOLDER [--quick] [--rows N] [--queries N] [--cap S]
 
 The folder has monitoring_rules.json: a list of rules with a `name` and a query `sql` over
 samples(ts TIMESTAMP, metric STRING, labels MAP<STRING, STRING>, value DOUBLE).
@@ -26,7 +26,7 @@ PER_TRIGGER = 10_000
 
 def run(
     rows: int = 100_000,
-    sizes: Sequence[int] = SIZES,
+    sizes: Sequence[int] = (),
     *,
     quick: bool = False,
     workloads: str | os.PathLike[str] | None = None,
@@ -36,10 +36,13 @@ def run(
     spark: SparkSession | None = None,
     console: Console | None = None,
 ) -> list[Result]:
-    """Measure, print and draw; `quick` takes few rows and rules, one repetition."""
+    """Measure, print and draw; `quick` takes few rows and rules, one repetition.
+
+    Without `sizes`, some of the rules are measured and then all of them.
+    """
     rules = read_workload_file(workloads, "monitoring_rules.json")
     queries = shuffled({rule["name"]: rule["sql"] for rule in rules})
-    whole = Sizes(rows, sizes, PER_TRIGGER)
+    whole = Sizes(rows, sizes or SIZES, PER_TRIGGER, with_all=not sizes)
     return run_rules(
         "alert rules",
         "samples",

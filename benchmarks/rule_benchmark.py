@@ -32,7 +32,7 @@ Scan = Callable[[DataFrame, Sequence[str]], DataFrame]
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """How many rows, and how many of the rules beside all of them; and the rows of a trigger."""
+    """How many rows, how many of the rules, whether all of them, too; and the rows of a trigger."""
 
     rows: int
     rules: Sequence[int]

@@ -1,6 +1,6 @@
 """Detection rules over process creations: many selective predicates, mostly about strings.
 
-    python -m benchmarks rules --workloads FOLDER [--quick] [--rows N] [--cap SECONDS]
+    python -m benchmarks rules --workloads FOLDER [--quick] [--rows N] [--queries N] [--cap SECONDS]
 
 The folder has detection_rules.json (predicates in Spark's SQL, by name) and process_events.json
 (a list of events). Every rule counts its events by host, every five minutes.
@@ -26,7 +26,7 @@ PER_TRIGGER = 10_000
 
 def run(
     rows: int = 100_000,
-    sizes: Sequence[int] = SIZES,
+    sizes: Sequence[int] = (),
     *,
     quick: bool = False,
     workloads: str | os.PathLike[str] | None = None,
@@ -36,11 +36,14 @@ def run(
     spark: SparkSession | None = None,
     console: Console | None = None,
 ) -> list[Result]:
-    """Measure, print and draw; `quick` takes few rows and rules, one repetition."""
+    """Measure, print and draw; `quick` takes few rows and rules, one repetition.
+
+    Without `sizes`, some of the rules are measured and then all of them.
+    """
     predicates = shuffled(read_workload_file(workloads, "detection_rules.json"))
     events = read_workload_file(workloads, "process_events.json")
     queries = {name: _query(predicate) for name, predicate in predicates.items()}
-    whole = Sizes(rows, sizes, PER_TRIGGER)
+    whole = Sizes(rows, sizes or SIZES, PER_TRIGGER, with_all=not sizes)
     return run_rules(
         "detection rules",
         "events",

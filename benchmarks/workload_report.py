@@ -193,6 +193,10 @@ def _seconds(timing: Timing) -> str:
     return f"{marks[0]}{best:,.2f}{marks[1]}" if best < 10 else f"{marks[0]}{best:,.0f}{marks[1]}"
 
 
+def _factor(ratio: float) -> str:
+    return f"{ratio:,.1f}x" if ratio >= 1 else f"{ratio:.2g}x"
+
+
 def _turns(result: Result, way: Way) -> str:
     """The best turn, and under it the first one: before it nothing was planned or compiled."""
     if way not in result.timings:
@@ -209,7 +213,7 @@ def _to_bare(result: Result) -> str:
         return "-"
     shared = result.shared
     capped = ">" if shared and shared.capped else ""
-    return f"{capped}{1 / ratio:,.1f}x\n[dim]{_seconds(result.timings[Way.BARE])}"
+    return f"{capped}{_factor(1 / ratio)}\n[dim]{_seconds(result.timings[Way.BARE])}"
 
 
 def _compared(result: Result, way: Way) -> str:
@@ -222,7 +226,7 @@ def _compared(result: Result, way: Way) -> str:
     marks = (timing.capped, shared.capped)
     mark = {(True, False): ">", (False, True): "<", (True, True): "?"}.get(marks, "")
     star = "*" if timing.extrapolated or shared.extrapolated else ""
-    return f"{mark}{ratio:,.1f}x{star}\n[dim]{_seconds(timing)}"
+    return f"{mark}{_factor(ratio)}{star}\n[dim]{_seconds(timing)}"
 
 
 def _predicted(result: Result) -> str:
