@@ -77,6 +77,16 @@ def _coarser(fine: Axis, coarse: Axis) -> Ints:
 
 
 @dataclass(frozen=True, slots=True)
+class Trial:
+    """What a sample of a stream's rows tells about queries that would go by columns."""
+
+    rows: int
+    selected: Mapping[str, float]  # the part of the rows that meets each condition, by its SQL
+    groups: Mapping[tuple[str, ...], float]  # how many groups each key set has
+    text_seconds: float  # that testing strings takes for these rows, on one core
+
+
+@dataclass(frozen=True, slots=True)
 class RowStatistics:
     """The number of rows, the event time that they span, and a sample of them if there is one."""
 
@@ -85,6 +95,7 @@ class RowStatistics:
     groups: float = 1e3  # the assumed number of values of a key
     counted: bool = False  # whether rows and seconds were counted, or are assumed
     sample: Sample | None = None
+    trial: Trial | None = None
 
     @property
     def rate(self) -> float:
@@ -154,7 +165,9 @@ def bins_for_occupied(rows: float, occupied: float) -> float:
         return math.inf
     if occupied <= 1:  # or no row was seen at all
         return 1.0
-    low, high = occupied, occupied * rows + 1.0
+    low = high = occupied
+    while expected_occupied(rows, high) < occupied and high < _MOST_BINS:
+        high *= 2
     while high - low > 1e-6 * high:
         middle = (low + high) / 2
         if expected_occupied(rows, middle) < occupied:
