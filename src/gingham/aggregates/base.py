@@ -56,11 +56,13 @@ def is_plain(kind: str) -> bool:
 class Partial:
     """Spark aggregate expressions that a shard stores, and the monoid that merges their values.
 
-    Equal partials of different queries are computed and stored once.
+    Equal partials of different queries are computed and stored once. `of_one_row` is SQL of the
+    same columns for a shard of a single row; None if only Spark can make them.
     """
 
     columns: tuple[str, ...]
     monoid: Monoid
+    of_one_row: tuple[str, ...] | None = None
 
     @property
     def witness(self) -> str | None:

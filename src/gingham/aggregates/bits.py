@@ -21,7 +21,7 @@ class BitOr(Aggregate):
     @property
     def partials(self) -> tuple[Partial, ...]:
         """The aggregate itself: its values over parts of the rows are merged bitwise."""
-        return (Partial((self.call.sql,), self.monoid),)
+        return (Partial((self.call.sql,), self.monoid, self.call.arguments),)
 
     def finalize(self, states: tuple[State, ...]) -> pa.Array:
         """The merged bits, NULL where an aggregate saw no value."""

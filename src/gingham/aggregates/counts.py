@@ -11,6 +11,7 @@ from gingham.aggregates.base import Aggregate, Partial
 from gingham.aggregates.monoid import Elementwise, State
 
 ADD_INTEGERS = Elementwise(np.add, 0)
+ONE = "1L"  # what every row adds to count(*)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +42,19 @@ class CountIf(Count):
     @property
     def partials(self) -> tuple[Partial, ...]:
         """The count of true rows over each part of the rows."""
-        return (Partial((f"count_if({self.call.arguments[0]})",), ADD_INTEGERS),)
+        (argument,) = self.call.arguments
+        true = f"CAST(coalesce({argument}, FALSE) AS BIGINT)"
+        return (Partial((f"count_if({argument})",), ADD_INTEGERS, (true,)),)
 
 
 def counted(*arguments: str) -> Partial:
     """The partial of count(...); aggregates that divide by a count share it."""
-    return Partial((f"count({', '.join(arguments)})",), ADD_INTEGERS)
+    return Partial((f"count({', '.join(arguments)})",), ADD_INTEGERS, (_one_if_known(arguments),))
+
+
+def _one_if_known(arguments: tuple[str, ...]) -> str:
+    """Spark SQL of what a row adds to the count of rows without NULL in the arguments."""
+    if arguments == ("*",):
+        return ONE
+    known = " AND ".join(f"({argument}) IS NOT NULL" for argument in arguments)
+    return f"CAST({known} AS BIGINT)"

@@ -85,7 +85,7 @@ class Min(Aggregate):
     @property
     def partials(self) -> tuple[Partial, ...]:
         """The minimum (or maximum) over each part of the rows."""
-        return (Partial((self.call.sql,), self.monoid),)
+        return (Partial((self.call.sql,), self.monoid, self.call.arguments),)
 
     def finalize(self, states: tuple[State, ...]) -> pa.Array:
         """The values at the merged ranks, NULL where there was no value."""
@@ -122,8 +122,9 @@ class MinBy(Min):
     @property
     def partials(self) -> tuple[Partial, ...]:
         """The extreme of the second argument, and the first argument where it is."""
-        by = f"{self.order}({self.call.arguments[1]})"
-        return (Partial((by, _nullable_sql(self.call)), self.monoid),)
+        value, by = self.call.arguments
+        columns = f"{self.order}({by})", _nullable_sql(self.call, self.call.sql)
+        return (Partial(columns, self.monoid, (by, _nullable_sql(self.call, value))),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,19 +135,19 @@ class MaxBy(MinBy):
     monoid: ClassVar[Elementwise] = MAXIMUM
 
 
-def _nullable_sql(call: Call) -> str:
+def _nullable_sql(call: Call, value: str) -> str:
     """Spark SQL of a value of min_by or max_by, in whose structs every field may be NULL."""
     # PySpark cannot fetch a NULL struct with a field inside a field that is never NULL.
     kind = call.types[0]
     if "struct<" not in kind:
-        return call.sql
+        return value
     if _ODD_FIELDS.search(kind):
         raise QueryError(
             f"{call.sql} cannot be shared",
             f"{kind} has fields whose names must be quoted",
             "a field of it, or its text: to_json(...)",
         )
-    return f"CAST({call.sql} AS {kind})"
+    return f"CAST({value} AS {kind})"
 
 
 def _sortable_column(column: pa.Array) -> Array:

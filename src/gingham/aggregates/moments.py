@@ -125,7 +125,8 @@ class Moment(Aggregate):
     def partials(self) -> tuple[Partial, ...]:
         """Count, mean and variance over each part of the rows; equal for all these functions."""
         x = _double_sql(self.call.arguments[0], self.call.types[0])
-        return (Partial((f"count({x})", f"avg({x})", f"var_pop({x})"), MOMENTS),)
+        of_one_row = f"CAST(({x}) IS NOT NULL AS BIGINT)", x, f"IF(({x}) IS NULL, NULL, 0.0D)"
+        return (Partial((f"count({x})", f"avg({x})", f"var_pop({x})"), MOMENTS, of_one_row),)
 
     def finalize(self, states: tuple[State, ...]) -> pa.Array:
         """Variances or standard deviations from merged moments, NULL with too few values."""
@@ -174,7 +175,14 @@ class Comoment(Aggregate):
             f"regr_sxx({a}, {b})",
             f"regr_sxy({a}, {b})",
         )
-        return (Partial(columns, COMOMENTS),)
+        both = f"({a}) IS NOT NULL AND ({b}) IS NOT NULL"
+        of_one_row = (
+            f"CAST({both} AS BIGINT)",
+            f"IF({both}, {a}, NULL)",
+            f"IF({both}, {b}, NULL)",
+            *[f"IF({both}, 0.0D, NULL)"] * 3,
+        )
+        return (Partial(columns, COMOMENTS, of_one_row),)
 
     def finalize(self, states: tuple[State, ...]) -> pa.Array:
         """Covariances, correlations or regressions from merged comoments, NULL if undefined."""

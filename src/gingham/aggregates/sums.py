@@ -27,7 +27,7 @@ _FLOATS = ("float", "double")
 
 
 @dataclass(frozen=True, slots=True)
-class _AddBigints(Elementwise):
+class AddBigints(Elementwise):
     """States of sums of bigints: Spark sums the upper and lower 32 bits, which cannot overflow."""
 
     def load(self, columns: list[pa.Array]) -> State:
@@ -88,7 +88,7 @@ def _exact_numbers(column: pa.Array) -> tuple[Array, Bools]:
     return values.astype(object), seen
 
 
-ADD_BIGINTS = _AddBigints(np.add, 0)
+ADD_BIGINTS = AddBigints(np.add, 0)
 ADD_DECIMALS = Elementwise(np.add, 0)
 ADD_LONG_DECIMALS = _AddOrOverflow(np.add, 0, limit=10**38)
 ADD_INTERVALS = _AddOrOverflow(np.add, 0, limit=1 << 63)
@@ -154,27 +154,32 @@ def summed(aggregate: Aggregate) -> Partial:
     """The partial of sum(x), which depends on the type of x; avg(x) shares it."""
     argument, kind = aggregate.call.arguments[0], aggregate.call.types[0]
     if kind in _FLOATS:
-        return Partial((f"sum({argument})",), ADD_DOUBLES)
+        return Partial((f"sum({argument})",), ADD_DOUBLES, (f"CAST({argument} AS DOUBLE)",))
     if kind in _SMALL:
-        return Partial((f"sum({argument})",), ADD_INTEGERS)
+        return Partial((f"sum({argument})",), ADD_INTEGERS, (f"CAST({argument} AS BIGINT)",))
     if kind == "bigint":
-        return Partial(
-            (f"sum(shiftright({argument}, 32))", f"sum({argument} & 4294967295L)"), ADD_BIGINTS
-        )
+        halves = f"shiftright({argument}, 32)", f"{argument} & 4294967295L"
+        return Partial(tuple(f"sum({half})" for half in halves), ADD_BIGINTS, halves)
     if kind.startswith("decimal"):
+        digits = min(_decimal_precision(kind) + 10, 38)
+        as_summed = f"CAST({argument} AS DECIMAL({digits}, {_decimal_scale(kind)}))"
         if _decimal_precision(kind) <= _LONG_DECIMAL:
-            return Partial((f"sum({argument})",), ADD_DECIMALS)
+            return Partial((f"sum({argument})",), ADD_DECIMALS, (as_summed,))
         # In ANSI mode a sum that overflows would bring down all queries, not only its own.
-        return Partial(
-            (f"try_sum({argument})", f"bool_or({argument} IS NOT NULL)"), ADD_LONG_DECIMALS
-        )
+        return _summed_or_overflow(argument, ADD_LONG_DECIMALS, as_summed)
     if kind == INTERVAL:
-        return Partial((f"try_sum({argument})", f"bool_or({argument} IS NOT NULL)"), ADD_INTERVALS)
+        return _summed_or_overflow(argument, ADD_INTERVALS, argument)
     raise QueryError(
         f"{aggregate.call.sql} cannot be shared",
         f"a sum over {kind} has no exact partial result here",
         "a cast of the argument to a number",
     )
+
+
+def _summed_or_overflow(argument: str, monoid: _AddOrOverflow, of_one_row: str) -> Partial:
+    """The partial of a sum that may overflow its type: the sum, and whether there were values."""
+    known = f"{argument} IS NOT NULL"
+    return Partial((f"try_sum({argument})", f"bool_or({known})"), monoid, (of_one_row, known))
 
 
 def decimals(aggregate: Aggregate, values: Array, seen: Bools) -> pa.Array:
