@@ -8,9 +8,9 @@ or an opaque boolean attribute that Spark evaluates.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -31,11 +31,24 @@ from gingham.logical.domain import (
 
 
 @dataclass(frozen=True, slots=True)
+class TextTest:
+    """A test of a string: whether it contains, starts with, ends with or is like a pattern."""
+
+    kind: Literal["contains", "startswith", "endswith", "like", "rlike"]
+    pattern: str
+
+
+@dataclass(frozen=True, slots=True)
 class Attribute:
-    """An expression that predicates compare with constants."""
+    """An expression that predicates compare with constants.
+
+    If it is the test of a string, that string's expression and the test are known, too.
+    """
 
     sql: str
     domain: Domain
+    text: str | None = field(default=None, compare=False)
+    test: TextTest | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +83,15 @@ class Truth:
 
 
 @dataclass(frozen=True, slots=True)
+class Matches:
+    """A test of a string against a constant pattern; `sql` is the whole condition."""
+
+    expression: str
+    test: TextTest
+    sql: str
+
+
+@dataclass(frozen=True, slots=True)
 class Span:
     """low <= attribute < high; `on_null` is its value where the attribute is NULL."""
 
@@ -100,7 +122,7 @@ class Or:
     terms: tuple[Predicate, ...]
 
 
-Predicate = Always | Compare | IsNull | Truth | Span | Not | And | Or
+Predicate = Always | Compare | IsNull | Truth | Matches | Span | Not | And | Or
 TRUE = Always(value=True)
 
 
@@ -138,7 +160,9 @@ def rewrite(predicate: Predicate, leaf: Callable[[Predicate], Predicate]) -> Pre
 def expressions(predicate: Predicate) -> set[str]:
     """The SQL of the expressions in a predicate whose types must be known to make spans."""
     return {
-        leaf.expression for leaf in leaves(predicate) if isinstance(leaf, Compare | IsNull | Truth)
+        leaf.expression
+        for leaf in leaves(predicate)
+        if isinstance(leaf, Compare | IsNull | Truth | Matches)
     }
 
 
@@ -171,6 +195,10 @@ precision=0)), low=101, high=END, on_null=None)
                 return Span(ordered, START, START, on_null=True)
             case Truth(expression):
                 return Span(attribute(expression, BOOLEAN, "boolean"), low=True)
+            case Matches(expression, test, sql):
+                if types[expression] != "string":
+                    return Span(attribute(sql, BOOLEAN, "boolean"), low=True)
+                return Span(Attribute(sql, BOOLEAN, expression, test), low=True)
             case _:
                 return node
 

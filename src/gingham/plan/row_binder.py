@@ -14,6 +14,7 @@ from gingham.logical.predicate import (
     And,
     Compare,
     IsNull,
+    Matches,
     Or,
     Predicate,
     Truth,
@@ -66,5 +67,7 @@ class RowBinder:
                 return "likely" if self._types[expression] == "string" else self._risk(sql)
             case IsNull(expression) | Truth(expression):
                 return self._risk(expression)
+            case Matches(_, _, sql):
+                return self._risk(sql)
             case _:
                 return "never"

@@ -6,7 +6,7 @@ import datetime
 import re
 from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from gingham.core.errors import QueryError
 from gingham.logical.domain import Constant
@@ -16,9 +16,11 @@ from gingham.logical.predicate import (
     And,
     Compare,
     IsNull,
+    Matches,
     Not,
     Or,
     Predicate,
+    TextTest,
     Truth,
 )
 from gingham.sql.expression import Expression, Part, Replaced, joined, parenthesized
@@ -43,8 +45,22 @@ _PREDICATES = frozenset({"IS", "IN", "BETWEEN", "LIKE", "ILIKE", "RLIKE", "REGEX
 _OF_CONDITIONS = frozenset({*_COMPARISONS, *_PREDICATES, "!", "AND", "OR"})
 _INTEGERS = {"": 63, "L": 63, "S": 15, "Y": 7}
 _NUMBER = re.compile(r"(?P<value>[\d.]+(?:E[+-]?\d+)?)(?P<suffix>BD|[LSYFD])?", re.IGNORECASE)
-_STRING = re.compile(r"'([^'\\]|\\[\\'\"ntr]|'')*'")
-_ESCAPES = {"\\\\": "\\", "\\'": "'", '\\"': '"', "\\n": "\n", "\\t": "\t", "\\r": "\r", "''": "'"}
+_STRING = re.compile(r"'([^'\\]|\\[\\'\"ntr%_]|'')*'")
+_ESCAPES = {
+    "\\\\": "\\", "\\'": "'", '\\"': '"', "\\n": "\n", "\\t": "\t", "\\r": "\r", "''": "'",
+    "\\%": "\\%", "\\_": "\\_",  # these keep their backslash, for LIKE
+}  # fmt: skip
+# Tests of strings, by the function or the word that stands for them.
+_TESTS: dict[str, Literal["contains", "startswith", "endswith", "like", "rlike"]] = {
+    "CONTAINS": "contains",
+    "STARTSWITH": "startswith",
+    "ENDSWITH": "endswith",
+    "LIKE": "like",
+    "RLIKE": "rlike",
+    "REGEXP": "rlike",
+    "REGEXP_LIKE": "rlike",
+}
+_CASES: dict[str, Callable[[str], str]] = {"LOWER": str.lower, "UPPER": str.upper}
 
 
 class Formula(NamedTuple):
@@ -160,7 +176,7 @@ class Conditions:
         elif len(operators) == 1:
             found = self._comparison(span, operators[0])
         else:
-            found = self._constant_condition(span)
+            found = self._constant_condition(span) or self._test_call(span)
         if found is None:
             sql = self._read(span)
             return Formula(Truth(sql.run), sql)
@@ -215,11 +231,15 @@ class Conditions:
         written = self._read(span)
         if constant.kind != "string":
             return written
-        parts: tuple[Part, ...] = (Replaced(written.run, string_literal(constant.value)),)
-        return Expression(parts)
+        inner, _ = self._in_one_case(span)
+        literal = self.constant(inner)
+        assert literal is not None
+        understood = Replaced(self._read(inner).run, string_literal(literal.value))
+        around = self._raw(Span(span.low, inner.low)), self._raw(Span(inner.high, span.high))
+        return Expression((*around[0], understood, *around[1]))
 
     def _with_word(self, span: Span, i: int) -> Formula | None:
-        """A condition with IS, IN or BETWEEN at its top; None for any other word."""
+        """A condition with IS, IN, BETWEEN, LIKE or RLIKE at its top; None for any other word."""
         negated = self._tokens[i].upper == "NOT"
         word = self._tokens[i + negated].upper
         side, rest = Span(span.low, i), Span(i + negated + 1, span.high)
@@ -232,6 +252,8 @@ class Conditions:
             found = self._between(span, side, rest)
         elif word == "IN":
             found = self._in(span, side, rest)
+        elif word in _TESTS:
+            found = self._test(span, word, side, rest, self._plain(side, rest, word))
         if found is None or not negated:
             return found
         return Formula(Not(found.predicate), found.sql)
@@ -282,6 +304,27 @@ class Conditions:
         )
         return Formula(Or(atoms), self._with_constants(span, zip(elements, known, strict=True)))
 
+    def _test_call(self, span: Span) -> Formula | None:
+        """`contains(x, 'text')` and its like as a test of a string; None for any other call."""
+        word, opened = self._tokens[span.low].upper, self._tokens[span.low + 1]
+        if word not in _TESTS or opened.text != "(" or opened.closes != span.high - 1:
+            return None
+        arguments = list(split(self._tokens, Span(span.low + 2, span.high - 1), ","))
+        if len(arguments) != 2 or not all(arguments):
+            return None
+        side, rest = arguments
+        return self._test(span, word, side, rest, self._read(span).run)
+
+    def _test(self, span: Span, word: str, side: Span, rest: Span, plain: str) -> Formula | None:
+        """A test of a string against a constant pattern; None if the pattern is no constant."""
+        constant = self.constant(rest)
+        if constant is None or constant.kind != "string":
+            return None
+        expression = self._read(unnested(self._tokens, side)).run
+        test = TextTest(_TESTS[word], constant.value)
+        sql = self._with_constants(span, iter([(rest, constant)]))
+        return Formula(Matches(expression, test, plain), sql)
+
     def _plain(self, side: Span, rest: Span, word: str) -> str:
         """A condition without its NOT, as Spark evaluates it where it cannot be cut."""
         # Not as comparisons of ours: Spark pads strings of type CHAR in these, and not in BETWEEN.
@@ -302,7 +345,16 @@ class Conditions:
         return self._read(span).parts if span else ()
 
     def constant(self, span: Span) -> Constant | None:
-        """The constant that a range of tokens stands for; None if it is no literal."""
+        """The constant that a range of tokens stands for; None if it is no literal.
+
+        A string of ASCII may stand in lower(...) or upper(...).
+        """
+        inner, change = self._in_one_case(span)
+        if change is not None:
+            found = self.constant(inner)
+            if found is None or found.kind != "string" or not found.value.isascii():
+                return None
+            return Constant("string", change(found.value))
         span = unnested(self._tokens, span)
         tokens = self._tokens[span.low : span.high]
         negative = tokens[0].text == "-"
@@ -316,6 +368,16 @@ class Conditions:
         if len(tokens) == 2 and tokens[0].upper == "DATE" and tokens[1].kind == "string":
             return _date(tokens[1].text[1:-1])
         return None
+
+    def _in_one_case(self, span: Span) -> tuple[Span, Callable[[str], str] | None]:
+        """What stands in lower(...) or upper(...), and what that does; else the range itself."""
+        inner = unnested(self._tokens, span)
+        word, opened = self._tokens[inner.low].upper, self._tokens[inner.low + 1]
+        if word in _CASES and opened.text == "(" and opened.closes == inner.high - 1:
+            argument = Span(inner.low + 2, inner.high - 1)
+            if argument:
+                return argument, _CASES[word]
+        return inner, None
 
 
 def _combined(word: str, kind: type[And | Or], formulas: Sequence[Formula]) -> Formula:
@@ -334,6 +396,8 @@ def string_literal(value: str) -> str:
 
 def _word_or_string(token: Token) -> Constant | None:
     """The constant of TRUE, FALSE, NULL or a string with none but common escapes."""
+    if token.kind == "string" and token.text[0] in "rR":
+        return Constant("string", token.text[2:-1])
     if token.kind == "string" and _STRING.fullmatch(token.text):
         body = token.text[1:-1]
         value = re.sub(r"\\.|''", lambda found: _ESCAPES[found[0]], body, flags=re.DOTALL)

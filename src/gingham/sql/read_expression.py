@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from gingham.core.errors import QueryError
 from gingham.sql.expression import KEYWORDS, Column, Expression, Part, Replaced
 from gingham.sql.statement import Span
 from gingham.sql.tokens import Token
@@ -72,7 +73,12 @@ def read_expression(
             parts.append(part)
         elif token.is_name and i not in as_written:
             stop = chain_end(tokens, i, span.high)
-            reference, fields = resolve([tokens[j].name for j in range(i, stop, 2)])
+            try:
+                reference, fields = resolve([tokens[j].name for j in range(i, stop, 2)])
+            except QueryError:
+                if stop > i + 1 or token.upper not in _WITHOUT_PARENTHESES:
+                    raise
+                reference, fields = token.text, ()
             parts.append(reference)
             for j in range(stop - 2 * len(fields) + 1, stop, 2):
                 parts += (".", tokens[j].text)
@@ -168,8 +174,6 @@ def _names_around(tokens: Sequence[Token], i: int, span: Span) -> Iterator[int]:
             yield from _interval_units(tokens, i + 1, span)
         case "AT" if after.upper == "TIME" and tokens[i + 2].upper == "ZONE":
             yield from range(i, i + 3)
-        case upper if upper in _WITHOUT_PARENTHESES:
-            yield i
         case _ if token.kind == "word" and after.kind == "string" and i + 1 < span.high:
             yield i  # DATE '2024-01-01', X'1F'
         case _:
