@@ -18,6 +18,7 @@ from gingham.core.names import unused_name
 from gingham.estimates.algebra.allocation import Metric
 from gingham.estimates.estimator import Estimator
 from gingham.inspect.text import explain
+from gingham.optimizer.choose_ways import Way
 from gingham.optimizer.cost import Cost
 from gingham.plan.bound import BoundQuery
 from gingham.plan.condition_cache import ConditionCache
@@ -170,17 +171,19 @@ class Loom:
         most_on_driver: int = MOST_SHARDS_ON_DRIVER,
         trees: Mapping[str, int] | None = None,
         send_records: SendRecords = False,
+        way: Way = "auto",
         **renamed: object,
     ) -> Answers:
         """Answer every query over static DataFrames, each stream in one pass.
 
         Which queries share slices is decided by cost, unless `trees` tells the tree of each. With
         `send_records` partitions send fewer records than there are queries, at the price of a job
-        before it that sees which fragments there are; "auto" decides by cost.
+        before it that sees which fragments there are; "auto" decides by cost. `way` says whether
+        queries go by "cells" or by "columns", as far as they can; "auto" decides by cost.
         """
         refuse_renamed("loom.run", renamed, fragments="send_records")
         queries = {stream: self._queries_of(stream) for stream in self._streams()}
-        options = RunOptions(most_on_driver, trees, send_records)
+        options = RunOptions(most_on_driver, trees, send_records, way)
         return self._batch.run(queries, options, self.queries)
 
     def start(
@@ -373,6 +376,7 @@ class Loom:
             plan = self.plan(stream)
             lines = [explain(plan, fold_cells(plan.forest, ConditionCache()))]
             lines += [f"  the last run sent {line}" for line in self._batch.sent(stream)]
+            lines += [f"  in the last run, {line}" for line in self._batch.detours(stream)]
         else:
             lines = [f"epoch {work.epoch} of", explain(running, work.folded_cells)]
         return "\n".join(lines)

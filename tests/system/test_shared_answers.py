@@ -5,37 +5,42 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
-from gingham import Loom
+from gingham import Answers, Loom
+from gingham.optimizer.choose_ways import Way
 from tests.oracle.compare import assert_same
 from tests.strategies.cases import Case, cases, register_functions
 from tests.strategies.queries import STREAM, TIME
 from tests.strategies.surprises import surprises
 
 _FIXTURES = [HealthCheck.function_scoped_fixture]
+WAYS = st.sampled_from(["cells", "columns", "auto"])
 
 
 @settings(suppress_health_check=_FIXTURES)
-@given(case=cases())
-def test_shared_equals_the_reference(spark: SparkSession, case: Case):
+@given(case=cases(), way=WAYS)
+def test_shared_equals_the_reference(spark: SparkSession, case: Case, way: Way):
     loom = _loom(spark, case)
-    answers = loom.run()
+    answers = loom.run(way=way)
+    _all_shared(loom, answers)
     for name, query in zip(loom.queries, case.queries, strict=True):
         assert_same(case.expected(query), answers.arrow(name).to_pylist(), query=query)
 
 
-def test_shared_equals_the_reference_where_sql_surprises(spark: SparkSession):
+@pytest.mark.parametrize("way", ["cells", "columns"])
+def test_shared_equals_the_reference_where_sql_surprises(spark: SparkSession, way: Way):
     case = surprises()
     loom = _loom(spark, case)
-    answers = loom.run()
+    answers = loom.run(way=way)
+    _all_shared(loom, answers)
     for name, query in zip(loom.queries, case.queries, strict=True):
         assert_same(case.expected(query), answers.arrow(name).to_pylist(), query=query)
 
 
 @settings(max_examples=25, suppress_health_check=_FIXTURES)
-@given(case=cases(max_queries=3, max_rows=20))
-def test_shared_equals_spark_alone(spark: SparkSession, case: Case):
+@given(case=cases(max_queries=3, max_rows=20), way=WAYS)
+def test_shared_equals_spark_alone(spark: SparkSession, case: Case, way: Way):
     loom = _loom(spark, case)
-    answers = loom.run()
+    answers = loom.run(way=way)
     for name, query in zip(loom.queries, case.queries, strict=True):
         alone = loom.alone(name)
         assert alone.dtypes == answers[name].dtypes
@@ -46,10 +51,10 @@ def test_shared_equals_spark_alone(spark: SparkSession, case: Case):
 
 
 @settings(max_examples=15, suppress_health_check=_FIXTURES)
-@given(case=cases(max_queries=2, max_rows=20))
-def test_finals_in_executors_equal_the_reference(spark: SparkSession, case: Case):
+@given(case=cases(max_queries=2, max_rows=20), way=WAYS)
+def test_finals_in_executors_equal_the_reference(spark: SparkSession, case: Case, way: Way):
     loom = _loom(spark, case)
-    answers = loom.run(most_on_driver=0)
+    answers = loom.run(most_on_driver=0, way=way)
     for name, query in zip(loom.queries, case.queries, strict=True):
         assert_same(case.expected(query), answers.arrow(name).to_pylist(), query=query)
     answers.release()
@@ -81,6 +86,12 @@ def test_the_session_time_zone_moves_no_window(spark: SparkSession, zone: str, c
             assert_same(alone, answers.arrow(name).to_pylist(), query=name)
     finally:
         spark.conf.set("spark.sql.session.timeZone", "UTC")
+
+
+def _all_shared(loom: Loom, answers: Answers) -> None:
+    """No query ran alone but those that may raise: an answer must not come from elsewhere."""
+    alone = set(answers.statistics.apart)
+    assert not alone, [loom.alone(name) for name in alone]
 
 
 def _loom(spark: SparkSession, case: Case) -> Loom:

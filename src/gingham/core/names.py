@@ -29,7 +29,7 @@ COUNTERS = "__counters"  # of a sketch, as 64-bit words one after the other
 _RESERVED = re.compile(
     r"__(time|slice|cell|code|matched|instant|fresh|rows|late|latest|ahead"
     r"|fragment|sketch|epoch|counters|one|query|bucket|timeless|window|slice_number|cell_number"
-    r"|(slice|interval|key|partial|aggregate|word|value|position|lookup|alias)_\w+)",
+    r"|(slice|interval|key|partial|aggregate|word|value|position|lookup|alias|input)_\w+)",
     re.IGNORECASE,
 )
 
@@ -52,6 +52,11 @@ def key(position: int) -> str:
 def partial(position: int) -> str:
     """The name of a partial aggregate's column in shards: `__partial_0`."""
     return f"__partial_{position}"
+
+
+def input_(position: int) -> str:
+    """The name of a column that is computed for every row, to be filled by columns: `__input_0`."""
+    return f"__input_{position}"
 
 
 def aggregate(position: int) -> str:

@@ -74,7 +74,8 @@ class ShardTable:
     """Shards of a forest: one row or several for each instant, cell and group.
 
     `fresh` tells which of them come from the last batch of a stream. `cache_size` bounds what each
-    grid keeps for queries that merge the same cells.
+    grid keeps for queries that merge the same cells. Shards of some grids, by their numbers, may be
+    in tables of their own, which have only the columns of that grid: `apart`.
     """
 
     def __init__(
@@ -84,8 +85,10 @@ class ShardTable:
         fresh: Bools | None = None,
         *,
         cache_size: int = _CACHE_SIZE,
+        apart: Mapping[int, pa.Table] | None = None,
     ) -> None:
         self.table = table
+        self._apart = apart or {}
         self.forest = forest
         self.fresh = fresh
         self.cache_size = cache_size
@@ -114,20 +117,45 @@ class ShardTable:
 
     def _select(self, grid: Grid) -> GridShards:
         """The shards whose cells are those of one grid."""
+        if grid.by_columns and self.fresh is None:
+            return self._select_apart(grid)
         return self._sorted(grid, GridShards)
+
+    def _select_apart(self, grid: Grid) -> GridShards:
+        """The shards of a grid of one cell, which are in a table of their own."""
+        shards = self._apart.get(grid.number, no_shards(self.forest))
+        rows = np.arange(shards.num_rows)
+        instants = _integers(shards[names.INSTANT])
+        return self._arranged(
+            grid, shards, rows, np.zeros(len(rows), dtype=np.int64), instants, GridShards
+        )
 
     def _sorted(self, grid: GridLayout, make: Callable[..., GridShards]) -> GridShards:
         """The shards of one grid as arrays, sorted by group and instant; `make` builds them."""
         cells = self._cells
         rows = np.flatnonzero((cells >= grid.offset) & (cells < grid.offset + grid.cells))
-        instants = self._instants[rows]
-        columns = [self.table[names.key(self.forest.keys.index(k))] for k in grid.keys]
+        return self._arranged(
+            grid, self.table, rows, cells[rows] - grid.offset, self._instants[rows], make
+        )
+
+    def _arranged(
+        self,
+        grid: GridLayout,
+        shards: pa.Table,
+        rows: Ints,
+        cells: Ints,
+        instants: Ints,
+        make: Callable[..., GridShards],
+    ) -> GridShards:
+        """The shards in some rows of a table as arrays, sorted by group and instant."""
+        columns = [shards[names.key(self.forest.keys.index(k))] for k in grid.keys]
         groups, count = numbered(columns, rows)
         order = np.lexsort((instants, groups))
         return make(
             table=self,
+            shards=shards,
             rows=rows[order],
-            cells=cells[rows][order] - grid.offset,
+            cells=cells[order],
             starts=instants[order],
             groups=groups[order],
             group_count=count,
@@ -139,7 +167,8 @@ class GridShards:
     """The shards of one grid as arrays, sorted by group and slice."""
 
     table: ShardTable
-    rows: Ints  # the row of each shard in the table
+    shards: pa.Table
+    rows: Ints  # the row of each shard in `shards`
     cells: Ints  # counted from the first cell of the grid
     starts: Ints  # where the slice of each shard begins
     groups: Ints  # a number for each combination of key values
@@ -166,7 +195,7 @@ class GridShards:
             columns = self.table.columns
             index = pa.array(self.rows)
             loaded = [
-                flat(self.table.table[names.partial(columns.index(c))].take(index))
+                flat(self.shards[names.partial(columns.index(c))].take(index))
                 for c in partial.columns
             ]
             self._states[partial] = partial.monoid.load(loaded)
@@ -176,7 +205,7 @@ class GridShards:
         """The values of a group key, one for each of some groups of shards."""
         first = np.full(self.group_count, -1, dtype=np.int64)
         first[self.groups[::-1]] = self.rows[::-1]
-        column = self.table.table[names.key(self.table.forest.keys.index(keys[position]))]
+        column = self.shards[names.key(self.table.forest.keys.index(keys[position]))]
         return flat(column.take(pa.array(first[groups])))
 
     def merged_over_cells(self, wanted: Bools, partial: Partial | None) -> MergedShards:

@@ -26,25 +26,50 @@ def explain(plan: Plan, folded_cells: FoldedCells | None = None) -> str:
 
 def _plan_lines(plan: Plan, folded_cells: FoldedCells) -> Iterator[str]:
     """The lines of `explain`: joins, slices, cost, attributes, grids, partials and notices."""
-    forest = plan.forest
+    whole, forest = plan.forest, plan.forest.by_cells
     trees = f"{len(forest.trees)} trees, " if len(forest.trees) > 1 else ""
-    yield f"{plan.stream}: {len(forest.queries)} queries, {trees}one pass over the rows"
+    both = bool(forest.grids) and forest is not whole
+    passes = "two passes" if both else "one pass"
+    yield f"{plan.stream}: {len(whole.queries)} queries, {trees}{passes} over the rows"
     for join, drops_unmatched in plan.joins:
         treated = "dropped" if drops_unmatched else "kept"
         kind = f"rows without a match are {treated}"
         yield f"  lookup {join.role} by {', '.join(join.on)}: once for all queries, {kind}"
     yield from _slice_lines(forest)
     yield _cost_line(plan)
+    if forest.grids:
+        yield from _cell_lines(forest, folded_cells)
+    if whole.by_columns.grids:
+        yield from _column_lines(whole.by_columns)
+    yield f"  partials: {len(whole.columns)}"
+    uses = _queries_of_columns(whole)
+    yield from (f"    {column}   for {uses[column]} queries" for column in whole.columns)
+    for notice in plan.notices:
+        yield f"  notice: {notice}"
+
+
+def _cell_lines(forest: Forest, folded_cells: FoldedCells) -> Iterator[str]:
+    """The lines of `explain` about grids that are filled by cells."""
     yield f"  attributes: {len(forest.axes)}"
     yield from (f"    {_axis_text(axis)}" for axis in forest.axes)
     yield f"  grids: {len(forest.grids)}, {forest.cells:,} cells; every row is grouped once in each"
     for grid in forest.grids:
         yield f"    {_grid_text(grid, forest, folded_cells)}"
-    yield f"  partials: {len(forest.columns)}"
-    uses = _queries_of_columns(forest)
-    yield from (f"    {column}   for {uses[column]} queries" for column in forest.columns)
-    for notice in plan.notices:
-        yield f"  notice: {notice}"
+
+
+def _column_lines(forest: Forest) -> Iterator[str]:
+    """The lines of `explain` about grids that are filled by columns."""
+    attributes = {a.sql for query in forest.queries for a in query.attributes}
+    key_sets = {grid.keys for grid in forest.grids}
+    yield (
+        f"  by columns: {len(forest.queries)} queries in {len(forest.grids)} grids of "
+        f"{len(forest.trees)} patterns of slices, by {len(key_sets)} key sets; every row is "
+        f"compared once for {len(attributes)} attributes"
+    )
+    for grid in forest.grids[:_LISTED]:
+        yield f"    {_grid_text(grid, forest, {})}"
+    if len(forest.grids) > _LISTED:
+        yield f"    and {len(forest.grids) - _LISTED} more"
 
 
 def _slice_lines(forest: Forest) -> Iterator[str]:
@@ -83,7 +108,7 @@ def _grid_text(grid: Grid, forest: Forest, folded_cells: FoldedCells) -> str:
     by = f" by {', '.join(grid.keys)}" if grid.keys else ""
     by += f" in tree {grid.tree}" if len(forest.trees) > 1 else ""
     listed = ", ".join(names[:_LISTED]) + (", ..." if len(names) > _LISTED else "")
-    cells = f"{grid.cells:,} cells"
+    cells = "its rows" if grid.by_columns else f"{grid.cells:,} cells"
     if grid.number in folded_cells:
         cells += f" in {len(np.unique(folded_cells[grid.number])):,} fragments"
     return f"{grid.over}{by}: {cells} for {len(names)} queries ({listed})"

@@ -18,8 +18,8 @@ MOST_CELLS = 1 << 16
 class Cost:
     """Seconds on two slow cores; `gingham calibrate` measures them on other machines.
 
-    A plan reads every row once; cuts it into a slice in every tree and into a cell in every grid;
-    makes shards; and for every condition looks at the shards of its grid.
+    A plan reads every row once. By cells it cuts a row into a slice in every tree and into a cell
+    in every grid; makes shards; and for every condition looks at the shards of its grid.
     """
 
     opening: float = 20e-3  # of a tree, however few rows there are
@@ -28,6 +28,16 @@ class Cost:
     grid: float = 100e-9  # a row in a grid
     shard: float = 1e-6  # made, shuffled and stored
     final: float = 10e-9  # a shard that is read for one condition
+    shard_column: float = 0.5e-6  # a column of a shard beyond the first
+    # By columns: seconds of all cores together.
+    workers: float = 0.3  # Python workers, however few rows there are
+    input: float = 18e-9  # a value handed to Python
+    comparison: float = 0.4e-9  # a row compared with one constant
+    condition: float = 1.0e-9  # a row looked at for one condition
+    update: float = 2.5e-9  # a selected row added to one column
+    packed: float = 1e-6  # a shard made, handed over and read
+    packed_column: float = 0.3e-6  # one of its columns
+    cores: float = 2.0
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Cost:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from gingham.logical.predicate import Truths, evaluate
 from gingham.plan.bound import Condition
 from gingham.plan.forest import Grid
+
+_EVERYWHERE = Truths(true=np.ones(1, dtype=bool), false=np.zeros(1, dtype=bool))
 
 
 class ConditionCache:
@@ -20,6 +24,8 @@ class ConditionCache:
         """Where the condition is true, is false, or raises: a flag for each cell of the grid."""
         # SQL and offset stand for condition and grid: comparing predicates takes longer.
         name = grid.offset, condition.sql
+        if grid.by_columns:
+            return _EVERYWHERE  # its one cell has no other rows; filters are in the partials
         if name not in self._truths:
             self._truths[name] = evaluate(condition.predicate, grid.axes)
         return self._truths[name]

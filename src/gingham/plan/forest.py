@@ -24,6 +24,9 @@ class Grid:
     Its cells are numbered from `offset` on, among the cells of all grids. Its rows are cut into the
     slices of its tree. Its `number` names it for good, even when queries that come or go change
     its axes.
+
+    A grid that `selects` the rows of one condition, given by its SQL, has one cell and is filled by
+    columns: only these rows enter it.
     """
 
     axes: tuple[Axis, ...]
@@ -31,6 +34,12 @@ class Grid:
     offset: int
     number: int
     tree: int = 0
+    selects: str | None = None
+
+    @property
+    def by_columns(self) -> bool:
+        """Whether the grid is filled by columns, with the rows of one condition."""
+        return self.selects is not None
 
     @property
     def cells(self) -> int:
@@ -40,6 +49,8 @@ class Grid:
     @property
     def over(self) -> str:
         """The attributes of the grid as text, for `explain`."""
+        if self.selects is not None:
+            return self.selects
         return " x ".join(axis.attribute.sql for axis in self.axes) or "all rows"
 
 
@@ -56,7 +67,8 @@ class Codebook:
 class Forest:
     """All queries that share one pass over the rows, and the grids that they read.
 
-    Every row falls into one slice of every tree and into one cell of every grid.
+    Every row falls into one slice of every tree and into one cell of every grid that is filled by
+    cells; such grids stand before those that are filled by columns.
     """
 
     queries: tuple[BoundQuery, ...]
@@ -79,7 +91,8 @@ class Forest:
         return tuple(
             dict.fromkeys(
                 partial
-                for query in self.queries
+                # Those of grids by cells first: shards by cells have no others.
+                for query in sorted(self.queries, key=lambda q: self.grid_of(q).by_columns)
                 for aggregate in query.aggregates
                 for partial in aggregate.partials
             )
@@ -113,6 +126,29 @@ class Forest:
         """What the columns and the cell numbers of shards mean under this plan."""
         return Codebook(grids=self.grids, keys=self.keys, columns=self.columns)
 
+    @cached_property
+    def by_cells(self) -> Forest:
+        """The grids that are filled by cells, with their queries."""
+        return self._part(by_columns=False)
+
+    @cached_property
+    def by_columns(self) -> Forest:
+        """The grids that are filled by columns, with their queries."""
+        return self._part(by_columns=True)
+
+    def _part(self, *, by_columns: bool) -> Forest:
+        """The grids that are filled in one way, with their queries."""
+        if all(grid.by_columns == by_columns for grid in self.grids):
+            return self
+        grids = tuple(grid for grid in self.grids if grid.by_columns == by_columns)
+        first = self.grids.index(grids[0]) if grids else 0
+        placed = [
+            (query, position - first)
+            for query, position in zip(self.queries, self.placement, strict=True)
+            if self.grids[position].by_columns == by_columns
+        ]
+        return Forest(tuple(q for q, _ in placed), grids, tuple(place for _, place in placed))
+
     def grid_of(self, query: BoundQuery) -> Grid:
         """The grid of the plan that the query is answered from."""
         return self._grids[query.name]
@@ -137,6 +173,7 @@ class FixedDecisions:
     simplifications: Mapping[str, int] = field(default_factory=dict)
     tree_of_grid: Mapping[int, int] = field(default_factory=dict)
     next_grid: int = 0  # the number of the next new grid
+    by_columns: frozenset[str] = frozenset()  # names of queries whose grids are filled by columns
 
 
 @dataclass(frozen=True, slots=True)

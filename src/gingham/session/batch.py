@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pyspark.sql import DataFrame, SparkSession
 
 from gingham.core.errors import CatalogError
 from gingham.logical.query import Query
 from gingham.optimizer import optimize
+from gingham.optimizer.choose_ways import Way
 from gingham.optimizer.cost import Cost
 from gingham.plan.bound import BoundQuery
 from gingham.plan.condition_cache import ConditionCache
@@ -19,12 +21,14 @@ from gingham.plan.forest_records import ForestRecords
 from gingham.plan.row_statistics import RowStatistics
 from gingham.session.choose_records import OccupiedCells, SendRecords, choose_records
 from gingham.session.fragile import run_in_parts
-from gingham.session.measure_statistics import have_different_edges, measure_statistics
+from gingham.session.measure_statistics import is_worth_a_look, measure_statistics
 from gingham.session.sources import Sources, StreamSource
 from gingham.spark.answers import AloneAnswer, Answers
+from gingham.spark.failure_cause import is_caused_by_plan
 from gingham.spark.measure_rows import count_rows
 from gingham.spark.rows_to_records import occupied_cells
 from gingham.spark.shared_run import run_shared
+from gingham.spark.spark_errors import SPARK_ERRORS, spark_message
 from gingham.spark.unshared import aggregate_windows, answer_alone
 
 
@@ -35,6 +39,7 @@ class RunOptions:
     most_on_driver: int
     trees: Mapping[str, int] | None
     send_records: SendRecords
+    way: Way = "auto"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,18 +66,27 @@ class BatchSession:
         self._cost = cost
         self._measured: dict[str, _Measured] = {}  # by stream
         self._records: dict[str, ForestRecords | None] = {}  # what the last run of a stream sent
+        self._detours: dict[str, tuple[str, ...]] = {}  # what did not run as planned, by stream
 
     def plan(
-        self, stream: str, queries: Sequence[BoundQuery], trees: Mapping[str, int] | None = None
+        self,
+        stream: str,
+        queries: Sequence[BoundQuery],
+        trees: Mapping[str, int] | None = None,
+        way: Way = "auto",
     ) -> Plan:
         """Plan queries over a stream; where windows differ, its rows are counted first."""
         statistics = self._statistics(self._sources.stream(stream), queries)
-        return optimize(stream, queries, self._cost, statistics, trees=trees)
+        return optimize(stream, queries, self._cost, statistics, trees=trees, way=way)
 
     def sent(self, stream: str) -> tuple[str, ...]:
         """The records that the last batch run sent in place of shards, a line for each grid."""
         records = self._records.get(stream)
         return () if records is None else records.notices
+
+    def detours(self, stream: str) -> tuple[str, ...]:
+        """What did not run as planned in the last batch run, and why."""
+        return self._detours.get(stream, ())
 
     def run(
         self, queries: Mapping[str, Sequence[BoundQuery]], options: RunOptions, order: Sequence[str]
@@ -106,15 +120,37 @@ class BatchSession:
             lambda part: self._run_shared(stream, part, options),
             lambda: count_rows(source.rows, source.info.time),
         )
-        apart = {q.name: AloneAnswer(q.query, self._slots_alone(q.query)) for q, _ in culprits}
-        return Answers.combined([*parts, Answers.apart(apart)] if apart else parts)
+        if culprits:
+            apart = {q.name: AloneAnswer(q.query, self._slots_alone(q.query)) for q, _ in culprits}
+            why = [f"{q.name} runs alone: {error.why}" for q, error in culprits]
+            parts.append(Answers.apart(apart, why))
+        answers = Answers.combined(parts)
+        self._detours[stream] = answers.statistics.detours
+        return answers
 
     def _run_shared(
         self, stream: str, queries: Sequence[BoundQuery], options: RunOptions
     ) -> Answers:
+        """Answer queries of a stream together; if the plan fails, by another plan, and say so."""
+        try:
+            return self._run_planned(stream, queries, options)
+        except SPARK_ERRORS as error:
+            if not is_caused_by_plan(error):
+                raise
+            by_columns = self.plan(stream, queries, options.trees, options.way).forest.by_columns
+            other: Way = "cells" if by_columns.grids else "columns"
+            why = f"the plan of {len(queries)} queries failed: {spark_message(error)}"
+            detour = f"{why}; they go by {other}, which is a limit of Gingham's, not of the queries"
+            warnings.warn(detour, RuntimeWarning, stacklevel=2)
+            answers = self._run_planned(stream, queries, replace(options, way=other, trees=None))
+            return answers.with_detour(detour)
+
+    def _run_planned(
+        self, stream: str, queries: Sequence[BoundQuery], options: RunOptions
+    ) -> Answers:
         """Plan the queries of a stream, and answer them in one pass over its rows."""
         source = self._sources.stream(stream)
-        plan = self.plan(stream, queries, options.trees)
+        plan = self.plan(stream, queries, options.trees, options.way)
         enriched = self._sources.lookups.enrich(source.rows, plan.joins, plan.columns)
         cells = ConditionCache()
         records = choose_records(
@@ -137,7 +173,7 @@ class BatchSession:
 
     def _statistics(self, source: StreamSource, queries: Sequence[BoundQuery]) -> RowStatistics:
         """Statistics of a stream's rows: measured once if windows differ, else assumed."""
-        if source.rows.isStreaming or not have_different_edges(queries):
+        if source.rows.isStreaming or not is_worth_a_look(queries):
             return RowStatistics()
         name, texts = source.info.name, tuple(query.query.text for query in queries)
         known = self._measured.get(name)

@@ -9,9 +9,11 @@ from pyspark.sql import DataFrame
 
 from gingham.optimizer import optimize
 from gingham.optimizer.choose_trees import several_trees_may_gain
+from gingham.optimizer.choose_ways import needs_a_trial
 from gingham.optimizer.cost import Cost
 from gingham.plan.bound import BoundQuery
-from gingham.plan.row_statistics import RowStatistics
+from gingham.plan.row_statistics import RowStatistics, Trial
+from gingham.spark.fill_by_columns import try_columns
 from gingham.spark.lookup_tables import LookupTables
 from gingham.spark.measure_rows import sample_rows
 from gingham.spark.spark_errors import SPARK_ERRORS
@@ -32,6 +34,9 @@ def measure_statistics(
     """
     try:
         statistics = count()
+        if needs_a_trial(queries):
+            trial = _trial(stream, queries, rows, time, lookups, cost)
+            statistics = replace(statistics, trial=trial)
         if not several_trees_may_gain(queries, cost, statistics):
             return statistics
         # Where grids cost nothing, every set of attributes has one of its own.
@@ -43,6 +48,25 @@ def measure_statistics(
         return RowStatistics()
 
 
+def _trial(
+    stream: str,
+    queries: Sequence[BoundQuery],
+    rows: DataFrame,
+    time: str,
+    lookups: LookupTables,
+    cost: Cost,
+) -> Trial:
+    """Look at some rows the way columns would."""
+    plan = optimize(stream, queries, cost, way="columns")
+    enriched = lookups.enrich(rows, plan.joins, plan.columns)
+    return try_columns(enriched, plan.forest, time)
+
+
 def have_different_edges(queries: Sequence[BoundQuery]) -> bool:
     """Whether the windows of some queries differ, so that there is anything to weave."""
     return len({query.window.classes for query in queries}) > 1
+
+
+def is_worth_a_look(queries: Sequence[BoundQuery]) -> bool:
+    """Whether the plan of a batch run depends on its rows: how to weave, or which way to go."""
+    return have_different_edges(queries) or needs_a_trial(queries)

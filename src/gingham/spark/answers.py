@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple, Protocol
 
@@ -35,6 +35,7 @@ class Statistics:
     seconds: Mapping[str, float]
     apart: tuple[str, ...] = ()  # queries that raised, or might have, and run alone
     fragments: tuple[str, ...] = ()  # what was sent in place of shards, for each grid
+    detours: tuple[str, ...] = ()  # what did not run as planned, and why
 
     @classmethod
     def total(cls, parts: Sequence[Statistics]) -> Statistics:
@@ -52,6 +53,7 @@ class Statistics:
             seconds=dict(seconds),
             apart=tuple(name for p in parts for name in p.apart),
             fragments=tuple(notice for p in parts for notice in p.fragments),
+            detours=tuple(line for p in parts for line in p.detours),
         )
 
 
@@ -199,8 +201,8 @@ class Answers(Mapping[str, DataFrame]):
         return cls({name: answers[name] for name in order or answers}, statistics, release)
 
     @classmethod
-    def apart(cls, answers: Mapping[str, AloneAnswer]) -> Answers:
-        """The answers of fragile queries that run alone in Spark, each when it is asked for."""
+    def apart(cls, answers: Mapping[str, AloneAnswer], why: Sequence[str]) -> Answers:
+        """The answers of queries that run alone in Spark, each when it is asked for, and why."""
         statistics = Statistics(
             queries=len(answers),
             shards=0,
@@ -210,8 +212,14 @@ class Answers(Mapping[str, DataFrame]):
             in_executors=(),
             seconds={},
             apart=tuple(answers),
+            detours=tuple(why),
         )
         return cls(answers, statistics)
+
+    def with_detour(self, detour: str) -> Answers:
+        """The same answers, with a line about what did not run as planned."""
+        statistics = replace(self.statistics, detours=(detour, *self.statistics.detours))
+        return Answers(self.answers, statistics, self._release)
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 from py4j.protocol import Py4JNetworkError
+from pyspark.errors import AnalysisException, ParseException
 
 # SQL's own word for a value that cannot be computed with, or for what raise_error raises: the
 # values that such a message quotes may read like anything.
@@ -23,6 +24,26 @@ _NOT_BY_ROWS = re.compile(
     r"|ModuleNotFoundError|ImportError|PYTHON_VERSION_MISMATCH|Cannot run program",
     re.IGNORECASE,
 )
+# A plan that Spark cannot analyse, compile or run, and mistakes in what executors run of ours.
+_BY_PLAN = re.compile(
+    r"Max iterations \(\d+\) reached|TOO_COMPLEX|StackOverflowError|\[INTERNAL_ERROR"
+    r"|JaninoRuntimeException|CodeGenerator|[/\\]gingham[/\\](?:columns|finals)[/\\]"
+)
+
+
+def is_caused_by_plan(error: BaseException) -> bool:
+    """Whether a Spark job failed because of how queries were put together.
+
+    Spark has analysed every query by itself when it was added, so an error in the analysis of the
+    shared plan is no query's.
+
+    >>> is_caused_by_plan(Exception("[FAILED_TO_PARSE_TOO_COMPLEX] The statement ..."))
+    True
+    >>> is_caused_by_plan(Exception("[DIVIDE_BY_ZERO] Division by zero. SQLSTATE: 22012"))
+    False
+    """
+    by_analysis = isinstance(error, AnalysisException | ParseException)
+    return by_analysis or _BY_PLAN.search(str(error)) is not None
 
 
 def is_caused_by_rows(error: BaseException) -> bool:

@@ -50,6 +50,20 @@ def answer_on_executors(
     return buckets.applyInArrow(compute, schema=from_arrow_schema(query.slots))
 
 
+def answer_unpacked(query: BoundQuery, shards: DataFrame, count: int, forest: Forest) -> DataFrame:
+    """Compute a query's aggregates on the executors, from the unpacked shards of its grid."""
+    number = forest.grid_of(query).number
+    bucket = _bucket_of_keys(query, forest, max(1, count // _SHARDS_PER_BUCKET))
+
+    def compute(table: pa.Table) -> pa.Table:
+        """Answer the query for the groups of one bucket, on an executor."""
+        shards = ShardTable(no_shards(forest), forest, apart={number: table})
+        return answer(query, shards, ConditionCache())
+
+    buckets = shards.withColumn(_BUCKET, bucket).groupBy(_BUCKET)
+    return buckets.applyInArrow(compute, schema=from_arrow_schema(query.slots))
+
+
 def answer_due_on_executors(
     query: BoundQuery, shards: DataFrame, forest: Forest, due: Due
 ) -> DataFrame:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
@@ -13,10 +14,10 @@ from gingham.core.errors import GinghamError
 from gingham.core.stopwatch import Stopwatch
 from gingham.finals.answer import answer
 from gingham.finals.record_table import ShardReader
-from gingham.finals.shards import ShardTable
+from gingham.finals.shards import ShardTable, no_shards
 from gingham.plan.bound import BoundQuery
 from gingham.plan.condition_cache import ConditionCache
-from gingham.plan.forest import Grid, Plan
+from gingham.plan.forest import Forest, Grid, Plan
 from gingham.plan.forest_records import ForestRecords
 from gingham.plan.slices import Slices, sliced
 from gingham.spark.answers import (
@@ -27,7 +28,14 @@ from gingham.spark.answers import (
     QueryAnswer,
     Statistics,
 )
-from gingham.spark.on_executors import answer_on_executors
+from gingham.spark.fill_by_columns import (
+    GRID,
+    counts_by_grid,
+    fill_by_columns,
+    tables_by_grid,
+    unpacked_rows,
+)
+from gingham.spark.on_executors import answer_on_executors, answer_unpacked
 from gingham.spark.rows_to_records import rows_to_records
 from gingham.spark.rows_to_shards import in_grids_sql, rows_to_shards, shard_cell_sql
 from gingham.spark.spark_errors import failed_answer
@@ -55,37 +63,35 @@ def run_shared(
     `rows_to_shards`. Shards are shuffled, or the records of `forest_records`.
     """
     forest, watch = plan.forest, Stopwatch()
-    reader = ShardReader(forest, forest_records)
-    slices = sliced(forest.trees, lambda: (find_instant(), None))
-    watch.lap("slices")
-    shards = (
-        rows_to_shards(enriched, forest, slices, event_time, folded_cells=folded_cells)
-        if forest_records is None
-        else rows_to_records(enriched, forest, forest_records, slices, event_time)
-    )
-    if not forest.keys:
-        # Without keys there are at most slices x cells shards, so they may come at once, and
-        # planning again after every stage would cost more than it could save.
-        with without_adaptive_planning(spark):
-            table, on_executors, counts = shards.toArrow(), frozenset[Grid](), {}
-    else:
-        shards = shards.persist(StorageLevel.MEMORY_AND_DISK)
-        counts = _count_shards(shards, reader, slices)
-        on_executors = grids_for_executors(counts, most_on_driver)
-        cell, grids = shard_cell_sql(reader.layout, slices), map(reader.grid_layout, on_executors)
-        table = shards.where(f"NOT {in_grids_sql(cell, grids)}").toArrow()
-    watch.lap("shards")
-    on_driver = [q for q in forest.queries if forest.grid_of(q) not in on_executors]
-    answers = _answer_on_driver(spark, on_driver, reader.table(table, slices), cells)
-    for query in forest.queries:
-        grid = forest.grid_of(query)
-        if grid in on_executors:
-            aggregated = answer_on_executors(query, shards, counts[grid], reader, slices)
-            answers[query.name] = LazyAnswer(query.query, aggregated)
+    made: list[_Made] = []
+    if forest.by_cells.grids:
+        reader = ShardReader(forest.by_cells, forest_records)
+        slices = sliced(forest.by_cells.trees, lambda: (find_instant(), None))
+        watch.lap("slices")
+        shards = (
+            rows_to_shards(enriched, reader.forest, slices, event_time, folded_cells=folded_cells)
+            if forest_records is None
+            else rows_to_records(enriched, reader.forest, forest_records, slices, event_time)
+        )
+        made.append(_made_by_cells(spark, shards, reader, slices, most_on_driver))
+        watch.lap("shards")
+    if forest.by_columns.grids:
+        packed = fill_by_columns(enriched, forest, event_time)
+        made.append(_made_by_columns(packed, forest, most_on_driver))
+        watch.lap("shards")
+    on_executors = frozenset(grid for part in made for grid in part.on_executors)
+    answers: dict[str, QueryAnswer] = {}
+    for part in made:
+        own = part.queries
+        local = [q for q in own if forest.grid_of(q) not in on_executors]
+        answers |= _answer_on_driver(spark, local, part.table, cells)
+        if part.answer is not None:
+            for query in (q for q in own if forest.grid_of(q) in on_executors):
+                answers[query.name] = LazyAnswer(query.query, part.answer(query))
     watch.lap("finals")
     statistics = Statistics(
         queries=len(forest.queries),
-        shards=sum(counts.values()) if forest.keys else table.num_rows,
+        shards=sum(part.shards for part in made),
         grids=len(forest.grids),
         cells=forest.cells,
         partials=len(forest.columns),
@@ -93,10 +99,83 @@ def run_shared(
         seconds=watch.laps,
         fragments=() if forest_records is None else forest_records.notices,
     )
-    if forest.keys and not on_executors:
-        shards.unpersist()
+
+    def release() -> None:
+        """Free the shards that executors keep."""
+        for part in made:
+            part.release()
+
+    if not on_executors:
+        release()
     in_order = {query.name: answers[query.name] for query in forest.queries}
-    return Answers(in_order, statistics, shards.unpersist if on_executors else lambda: None)
+    return Answers(in_order, statistics, release if on_executors else lambda: None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """Shards that were made in one way: those on the driver, and how to answer from others."""
+
+    queries: tuple[BoundQuery, ...]
+    table: ShardTable
+    shards: int
+    on_executors: frozenset[Grid] = frozenset()
+    answer: Callable[[BoundQuery], DataFrame] | None = None
+    release: Callable[[], object] = lambda: None
+
+
+def _made_by_cells(
+    spark: SparkSession,
+    shards: DataFrame,
+    reader: ShardReader,
+    slices: Mapping[int, Slices],
+    most_on_driver: int,
+) -> _Made:
+    """Let Spark make shards by cells, and collect those of small grids."""
+    if not reader.forest.keys:
+        # Without keys there are at most slices x cells shards, so they may come at once, and
+        # planning again after every stage would cost more than it could save.
+        with without_adaptive_planning(spark):
+            table = shards.toArrow()
+        return _Made(reader.forest.queries, reader.table(table, slices), table.num_rows)
+    shards = shards.persist(StorageLevel.MEMORY_AND_DISK)
+    counts = _count_shards(shards, reader, slices)
+    on_executors = grids_for_executors(counts, most_on_driver)
+    cell, grids = shard_cell_sql(reader.layout, slices), map(reader.grid_layout, on_executors)
+    table = shards.where(f"NOT {in_grids_sql(cell, grids)}").toArrow()
+    return _Made(
+        queries=reader.forest.queries,
+        table=reader.table(table, slices),
+        shards=sum(counts.values()),
+        on_executors=on_executors,
+        answer=lambda query: answer_on_executors(
+            query, shards, counts[reader.forest.grid_of(query)], reader, slices
+        ),
+        release=shards.unpersist,
+    )
+
+
+def _made_by_columns(packed: DataFrame, forest: Forest, most_on_driver: int) -> _Made:
+    """Let Spark make shards by columns, and collect those of small grids."""
+    own = forest.by_columns
+    packed = packed.persist(StorageLevel.MEMORY_AND_DISK)
+    counts = counts_by_grid(packed, own.grids)
+    on_executors = grids_for_executors(counts, most_on_driver)
+    remote = ", ".join(str(grid.number) for grid in on_executors)
+    table = (packed.where(f"{GRID} NOT IN ({remote})") if remote else packed).toArrow()
+
+    def answer_there(query: BoundQuery) -> DataFrame:
+        """The aggregates of a query, computed by the executors."""
+        grid = forest.grid_of(query)
+        return answer_unpacked(query, unpacked_rows(packed, grid), counts[grid], forest)
+
+    return _Made(
+        queries=own.queries,
+        table=ShardTable(no_shards(forest), forest, apart=tables_by_grid(table)),
+        shards=sum(counts.values()),
+        on_executors=on_executors,
+        answer=answer_there,
+        release=packed.unpersist,
+    )
 
 
 def grids_for_executors(counts: Mapping[Grid, int], most: int) -> frozenset[Grid]:

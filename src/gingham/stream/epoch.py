@@ -96,7 +96,12 @@ class Epoch:
         if not queries:
             return Epoch(self.number + 1, None)
         plan = optimizer.optimize(
-            stream, queries, optimizer.cost, optimizer.statistics, fixed=self._fixed(stayed)
+            stream,
+            queries,
+            optimizer.cost,
+            optimizer.statistics,
+            fixed=self._fixed(stayed),
+            way="cells",
         )
         forest, ages = plan.forest, aged(plan.forest, self.ages, latest)
         backfilled = [q for q in forest.queries if q.backfill and q.name not in stayed]
@@ -127,6 +132,7 @@ class Epoch:
             optimizer.statistics,
             fixed=before.fixed,
             reweave=True,
+            way="cells",
         )
         if plan.forest.trees == before.forest.trees:
             return self

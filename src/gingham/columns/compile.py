@@ -1,0 +1,125 @@
+"""Compiling: the grids of a forest that are filled by columns, as one program."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TypeVar
+
+from gingham.aggregates.counts import ONE
+from gingham.columns.program import (
+    AttributeInput,
+    GridProgram,
+    KeySet,
+    PartialProgram,
+    Program,
+)
+from gingham.columns.text.matcher import can_be_matched
+from gingham.core import names
+from gingham.logical.predicate import Attribute, attributes
+from gingham.plan.bound import BoundQuery, Condition, ConditionalAggregate
+from gingham.plan.forest import Forest, Grid
+
+_Value = TypeVar("_Value")
+
+
+def goes_by_columns(query: BoundQuery) -> bool:
+    """Whether all partials of a query can be made from single rows, outside of Spark."""
+    partials = (p for aggregate in query.aggregates for p in aggregate.aggregate.partials)
+    return all(partial.of_one_row is not None for partial in partials)
+
+
+def compile_program(forest: Forest, instant: str) -> Program:
+    """The program that fills the grids of a forest by columns.
+
+    `instant` is SQL of the event time in microseconds. Columns of keys and partials have the names
+    that they have in shards of the whole forest.
+    """
+    return _Compiler(forest, instant).program()
+
+
+class _Numbers(dict[_Value, int]):
+    """Numbers for values, in the order in which they come."""
+
+    def of(self, value: _Value) -> int:
+        """The number of a value; the next one if it is new."""
+        return self.setdefault(value, len(self))
+
+
+class _Compiler:
+    """Collects what the grids of a forest have in common."""
+
+    def __init__(self, forest: Forest, instant: str) -> None:
+        self._forest = forest
+        self._inputs = _Numbers[str]({instant: 0})
+        self._conditions = _Numbers[Condition]()
+        self._key_sets = _Numbers[tuple[str, ...]]()
+        self._windows = _Numbers[tuple[tuple[int, int], ...]]()
+        self._partial_numbers = {sql: i for i, sql in enumerate(forest.columns)}
+
+    def program(self) -> Program:
+        """The program of all grids that are filled by columns."""
+        queries: dict[Grid, list[BoundQuery]] = {}
+        for query in self._forest.queries:
+            grid = self._forest.grid_of(query)
+            if grid.by_columns:
+                queries.setdefault(grid, []).append(query)
+        grids = tuple(self._grid(grid, own) for grid, own in queries.items())
+        return Program(
+            attributes={
+                attribute.sql: self._attribute(attribute)
+                for condition in self._conditions
+                for attribute in attributes(condition.predicate)
+            },
+            conditions=tuple(condition.predicate for condition in self._conditions),
+            key_sets=tuple(self._key_set(keys) for keys in self._key_sets),
+            windows=tuple(self._windows),
+            grids=grids,
+            inputs=tuple(self._inputs),
+        )
+
+    def _grid(self, grid: Grid, queries: list[BoundQuery]) -> GridProgram:
+        """What one grid is filled with."""
+        first = queries[0]
+        aggregates = [aggregate for query in queries for aggregate in query.aggregates]
+        return GridProgram(
+            number=grid.number,
+            condition=self._conditions.of(first.where),
+            key_set=self._key_sets.of(grid.keys),
+            window=self._windows.of(first.window.classes),
+            partials=tuple(self._partials(aggregates)),
+        )
+
+    def _partials(self, aggregates: list[ConditionalAggregate]) -> Iterable[PartialProgram]:
+        """The partials of some aggregates, each once."""
+        made: set[tuple[str, ...]] = set()
+        for aggregate in aggregates:
+            where = None if aggregate.filter is None else self._conditions.of(aggregate.condition)
+            for partial in aggregate.partials:
+                if partial.columns not in made:
+                    made.add(partial.columns)
+                    assert partial.of_one_row is not None
+                    yield PartialProgram(
+                        inputs=tuple(
+                            None if sql == ONE else self._inputs.of(sql)
+                            for sql in partial.of_one_row
+                        ),
+                        monoid=partial.monoid,
+                        names=tuple(
+                            names.partial(self._partial_numbers[sql]) for sql in partial.columns
+                        ),
+                        filter=where,
+                    )
+
+    def _attribute(self, attribute: Attribute) -> AttributeInput:
+        """The input of an attribute; Spark evaluates tests that cannot be answered otherwise."""
+        text, test = attribute.text, attribute.test
+        if text is None or test is None or not can_be_matched(test):
+            return AttributeInput(self._inputs.of(attribute.sql), attribute.domain)
+        return AttributeInput(self._inputs.of(text), attribute.domain, test)
+
+    def _key_set(self, keys: tuple[str, ...]) -> KeySet:
+        """The inputs and names of some keys."""
+        return KeySet(
+            inputs=tuple(self._inputs.of(key) for key in keys),
+            names=tuple(names.key(self._forest.keys.index(key)) for key in keys),
+        )

@@ -1,0 +1,232 @@
+"""Filling grids by columns: chunks of rows in, the shards of each grid out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from gingham.columns.arrange import Arranged, Runs, time_order
+from gingham.columns.codes import Codes, coded
+from gingham.columns.conditions import ChunkConditions, Node, TextTests, compile_condition
+from gingham.columns.program import GridProgram, KeySet, PartialProgram, Program
+from gingham.columns.reduce import reduce_runs
+from gingham.columns.shard_pile import ShardPile
+from gingham.columns.vectors import Numbers, Vector, gathered, vector
+from gingham.core.arrays import Bools, Ints
+
+CHUNK = 1 << 16  # rows that are looked at together: their flags fit into the processor's cache
+_MOST_SHARDS = 1 << 21  # that are held before they are handed on
+
+
+class Filler:
+    """Fills the grids of a program with the rows of one partition."""
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+        self._nodes = [compile_condition(predicate) for predicate in program.conditions]
+        self._tests = TextTests(program.attributes)
+        by_key_set: dict[int, dict[int, list[GridProgram]]] = {}
+        for grid in program.grids:
+            of_condition = by_key_set.setdefault(grid.key_set, {})
+            of_condition.setdefault(grid.condition, []).append(grid)
+        self._grids = by_key_set
+        self._piles = {grid.number: self._pile(grid) for grid in program.grids}
+        self._groups = {number: _GroupNumbers() for number in by_key_set}
+
+    def _pile(self, grid: GridProgram) -> ShardPile:
+        """An empty pile for the shards of a grid."""
+        return ShardPile(grid.partials)
+
+    def shards(self, batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, pa.Table]]:
+        """The shards of all rows: tables by the number of their grid, some grids repeatedly."""
+        for chunk in _chunks(batches):
+            self._add(chunk)
+            if sum(len(pile) for pile in self._piles.values()) > _MOST_SHARDS:
+                yield from self._take()
+        yield from self._take()
+
+    def _take(self) -> Iterator[tuple[int, pa.Table]]:
+        """Hand on the shards that were made so far."""
+        for grid in self._program.grids:
+            pile = self._piles[grid.number]
+            if len(pile):
+                names = self._program.key_sets[grid.key_set].names
+                yield grid.number, pile.table(names, self._groups[grid.key_set].values)
+            self._piles[grid.number] = self._pile(grid)
+
+    def _add(self, columns: Sequence[pa.Array]) -> None:
+        """Add a chunk of rows, given by its inputs, to the shards of all grids."""
+        chunk = _Chunk(self._program, self._nodes, columns, self._tests)
+        if not chunk.rows:
+            return
+        for key_set, by_condition in self._grids.items():
+            keys = self._program.key_sets[key_set]
+            arranged = _ArrangedChunk(chunk, keys, self._groups[key_set])
+            for condition, grids in by_condition.items():
+                rows = arranged.meeting(condition)
+                if rows is not None:
+                    for grid in grids:
+                        self._fill(grid, arranged, rows)
+
+    def _fill(self, grid: GridProgram, arranged: _ArrangedChunk, rows: _Rows) -> None:
+        """Reduce the rows of a condition to the shards of a grid."""
+        runs, counts = arranged.runs(grid.window).among(rows.chosen, rows.count)
+        columns = [_reduced(partial, rows, runs, counts) for partial in grid.partials]
+        groups = arranged.group_numbers[runs.groups]
+        self._piles[grid.number].add(groups, runs.instants, columns)
+
+
+def _reduced(partial: PartialProgram, rows: _Rows, runs: Runs, counts: Ints) -> list[Vector]:
+    """The columns of a partial, reduced over each run of rows."""
+    inputs = [rows.vector(number) for number in partial.inputs if number is not None]
+    if partial.filter is None:
+        if not inputs:
+            return [Numbers(counts, None, pa.int64())]
+        return reduce_runs(partial.monoid, inputs, runs.starts)
+    kept = rows.flags(partial.filter)
+    if not inputs:
+        return [Numbers(np.add.reduceat(kept, runs.starts, dtype=np.int64), None, pa.int64())]
+    return reduce_runs(partial.monoid, [column.only(kept) for column in inputs], runs.starts)
+
+
+class _Chunk:
+    """A chunk of rows: the columns of its inputs, and what was found out about them."""
+
+    def __init__(
+        self,
+        program: Program,
+        nodes: Sequence[Node],
+        columns: Sequence[pa.Array],
+        tests: TextTests,
+    ) -> None:
+        self.program, self.columns = program, columns
+        self.instants = np.asarray(columns[0])
+        self.rows = len(self.instants)
+        self.by_time = time_order(self.instants) if self.rows else None
+        self.conditions = ChunkConditions(nodes, program.attributes, columns, self.codes, tests)
+        self._codes: dict[int, Codes] = {}
+        self._vectors: dict[int, Vector] = {}
+
+    def codes(self, number: int) -> Codes:
+        """The distinct values of an input, found once."""
+        if number not in self._codes:
+            self._codes[number] = coded(self.columns[number])
+        return self._codes[number]
+
+    def vector(self, number: int) -> Vector:
+        """The values of an input as a vector, made once."""
+        if number not in self._vectors:
+            self._vectors[number] = vector(self.columns[number])
+        return self._vectors[number]
+
+
+class _ArrangedChunk:
+    """A chunk of rows in the order of group and time, for one key set."""
+
+    def __init__(self, chunk: _Chunk, keys: KeySet, groups: _GroupNumbers) -> None:
+        self.chunk = chunk
+        codes = [chunk.codes(i) for i in keys.inputs]
+        self.arranged = Arranged(chunk.instants, chunk.by_time, codes)
+        self.group_numbers = groups.of([key.at(self.arranged.first_rows) for key in codes])
+        self._runs: dict[int, Runs] = {}
+        self._vectors: dict[int, Vector] = {}
+
+    def runs(self, window: int) -> Runs:
+        """The runs of rows between the edges of a window, found once."""
+        if window not in self._runs:
+            self._runs[window] = self.arranged.runs(self.chunk.program.windows[window])
+        return self._runs[window]
+
+    def vector(self, number: int) -> Vector:
+        """The values of an input in this order, made once."""
+        if number not in self._vectors:
+            found, order = self.chunk.vector(number), self.arranged.order
+            self._vectors[number] = found if order is None else found.take(order)
+        return self._vectors[number]
+
+    def flags(self, condition: int) -> Bools:
+        """A flag for each row, in this order: whether it meets a condition."""
+        flags, order = self.chunk.conditions.holds(condition), self.arranged.order
+        return flags if order is None else gathered(flags, order)
+
+    def meeting(self, condition: int) -> _Rows | None:
+        """The rows that meet a condition; None if none does."""
+        flags = self.chunk.conditions.holds(condition)
+        if not flags.any():
+            return None
+        if flags.all():
+            return _Rows(self, None)
+        return _Rows(self, np.flatnonzero(self.flags(condition)))
+
+
+class _Rows:
+    """The rows of an arranged chunk that meet a condition; all of them if `chosen` is None."""
+
+    def __init__(self, arranged: _ArrangedChunk, chosen: Ints | None) -> None:
+        self._arranged, self.chosen = arranged, chosen
+        self.count = arranged.chunk.rows if chosen is None else len(chosen)
+        self._vectors: dict[int, Vector] = {}
+
+    def vector(self, number: int) -> Vector:
+        """The values of an input in these rows, made once."""
+        if number not in self._vectors:
+            found = self._arranged.vector(number)
+            self._vectors[number] = found if self.chosen is None else found.take(self.chosen)
+        return self._vectors[number]
+
+    def flags(self, condition: int) -> Bools:
+        """A flag for each of these rows: whether it meets another condition."""
+        flags = self._arranged.flags(condition)
+        return flags if self.chosen is None else gathered(flags, self.chosen)
+
+
+class _GroupNumbers:
+    """Numbers for the combinations of key values in all chunks, and these values."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[tuple[object, ...], int] = {}
+        self._parts: list[list[pa.Array]] = []
+
+    def of(self, keys: Sequence[pa.Array]) -> Ints:
+        """The numbers of combinations of key values; those that are new get the next numbers."""
+        if not keys:
+            return np.zeros(1, dtype=np.int64)
+        rows = list(zip(*(key.to_pylist() for key in keys), strict=True))
+        before, known = len(self._numbers), self._numbers
+        numbers = np.array([known.setdefault(row, len(known)) for row in rows], dtype=np.int64)
+        # The first row of each combination that is new, in the order of the new numbers.
+        new = np.flatnonzero(numbers >= before)
+        if len(new):
+            _, first = np.unique(numbers[new], return_index=True)
+            index = pa.array(new[first])
+            self._parts.append([key.take(index) for key in keys])
+        return numbers
+
+    @property
+    def values(self) -> list[pa.Array]:
+        """The key values of all combinations, in the order of their numbers."""
+        return [pa.concat_arrays(parts) for parts in zip(*self._parts, strict=True)]
+
+
+def _chunks(batches: Iterable[pa.RecordBatch]) -> Iterator[list[pa.Array]]:
+    """Batches of rows, several together until they are a chunk."""
+    waiting: list[pa.RecordBatch] = []
+    rows = 0
+    for batch in batches:
+        waiting.append(batch)
+        rows += batch.num_rows
+        if rows >= CHUNK:
+            yield _together(waiting)
+            waiting, rows = [], 0
+    if rows:
+        yield _together(waiting)
+
+
+def _together(batches: Sequence[pa.RecordBatch]) -> list[pa.Array]:
+    """The columns of several batches, each as one array."""
+    if len(batches) == 1:
+        return batches[0].columns
+    columns = zip(*(batch.columns for batch in batches), strict=True)
+    return [pa.concat_arrays(parts) for parts in columns]

@@ -1,0 +1,67 @@
+"""Programs: what executors compute by columns, as frozen values that are sent to them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gingham.aggregates.monoid import Monoid
+from gingham.algebra.edges import ResidueClass
+from gingham.logical.domain import Domain
+from gingham.logical.predicate import Predicate, TextTest
+
+
+@dataclass(frozen=True, slots=True)
+class AttributeInput:
+    """An attribute of conditions: the input that has its values, and how these are ordered.
+
+    If it is a `test`, the input has the string that is tested.
+    """
+
+    input: int
+    domain: Domain
+    test: TextTest | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PartialProgram:
+    """A partial of a grid: its columns for each row, how they merge, and the names they get.
+
+    An input of None stands for the number one in every row. With a `filter`, the number of a
+    condition, only rows that meet it count.
+    """
+
+    inputs: tuple[int | None, ...]
+    monoid: Monoid
+    names: tuple[str, ...]
+    filter: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GridProgram:
+    """A grid filled by columns: the rows of one condition, by key set and slice."""
+
+    number: int
+    condition: int
+    key_set: int
+    window: int  # the number of its edges
+    partials: tuple[PartialProgram, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class KeySet:
+    """Keys that rows are grouped by: the inputs that have their values, and their names."""
+
+    inputs: tuple[int, ...]
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """All grids that are filled by columns in one pass, and what they have in common."""
+
+    inputs: tuple[str, ...]  # SQL that Spark evaluates for every row; the first is the instant
+    attributes: dict[str, AttributeInput]  # by the SQL of the attribute
+    conditions: tuple[Predicate, ...]
+    key_sets: tuple[KeySet, ...]
+    windows: tuple[tuple[ResidueClass, ...], ...]  # edges of slices
+    grids: tuple[GridProgram, ...]

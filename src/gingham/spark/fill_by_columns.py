@@ -1,0 +1,105 @@
+"""Grids filled by columns in a Spark job: rows go to Python as Arrow, packed shards come back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from gingham.aggregates.monoid import flat
+from gingham.columns.compile import compile_program
+from gingham.columns.fill import Filler
+from gingham.columns.program import Program
+from gingham.columns.trial import try_program
+from gingham.core import names
+from gingham.core.names import quoted
+from gingham.plan.forest import Forest, Grid
+from gingham.plan.row_statistics import Trial
+from gingham.spark.event_time import micros_sql
+from gingham.spark.measure_rows import SAMPLE_ROWS
+from gingham.spark.select_chain import SelectChain
+
+GRID, COUNT, PACKED = "__grid", "__count", "__packed"
+_SCHEMA = f"{GRID} INT, {COUNT} BIGINT, {PACKED} BINARY"
+_ARROW_SCHEMA = pa.schema([(GRID, pa.int32()), (COUNT, pa.int64()), (PACKED, pa.binary())])
+
+
+def fill_by_columns(enriched: DataFrame, forest: Forest, time: str) -> DataFrame:
+    """The shards of all grids that are filled by columns: `__grid`, `__count`, `__packed`.
+
+    A row has shards of one grid, from one partition, as a table in Arrow's own format: Spark need
+    not look into it, and a grid has only the columns that its queries need.
+    """
+    rows = enriched.where(f"{quoted(time)} IS NOT NULL")
+    program = compile_program(forest, micros_sql(rows, time))
+    return _inputs(rows, program).mapInArrow(partial(_fill, program), _SCHEMA)
+
+
+def try_columns(enriched: DataFrame, forest: Forest, time: str) -> Trial:
+    """Look at the first rows that Spark finds, as a forest by columns would."""
+    rows = enriched.where(f"{quoted(time)} IS NOT NULL").limit(SAMPLE_ROWS)
+    program = compile_program(forest, micros_sql(rows, time))
+    table = _inputs(rows, program).toArrow()
+    return try_program(program, forest, [flat(column) for column in table.columns])
+
+
+def _inputs(rows: DataFrame, program: Program) -> DataFrame:
+    """What a program computes with, for every row."""
+    inputs = [f"{sql} AS {names.input_(i)}" for i, sql in enumerate(program.inputs)]
+    return SelectChain(rows).select(*inputs).to_dataframe()
+
+
+def _fill(program: Program, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Fill the grids of a program with the rows of one partition, on an executor."""
+    for grid, table in Filler(program).shards(batches):
+        yield pa.RecordBatch.from_pylist(
+            [{GRID: grid, COUNT: table.num_rows, PACKED: packed(table)}], _ARROW_SCHEMA
+        )
+
+
+def packed(table: pa.Table) -> bytes:
+    """A table of shards in Arrow's format for streams."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return sink.getvalue().to_pybytes()
+
+
+def unpacked(parts: Iterable[pa.Scalar]) -> pa.Table:
+    """The shards of one grid, from packed tables."""
+    tables = [pa.ipc.open_stream(part.as_buffer()).read_all() for part in parts]
+    return pa.concat_tables(tables, promote_options="permissive")
+
+
+def tables_by_grid(collected: pa.Table) -> dict[int, pa.Table]:
+    """The shards of each grid, by its number, from what Spark collected."""
+    parts: dict[int, list[pa.Scalar]] = {}
+    for grid, part in zip(collected[GRID].to_pylist(), collected[PACKED], strict=True):
+        parts.setdefault(grid, []).append(part)
+    return {grid: unpacked(of_grid) for grid, of_grid in parts.items()}
+
+
+def counts_by_grid(shards: DataFrame, grids: Sequence[Grid]) -> dict[Grid, int]:
+    """Count the shards of each grid, in a job that packs all shards."""
+    found = shards.select(GRID, COUNT).toArrow()
+    counts = dict.fromkeys((grid.number for grid in grids), 0)
+    for grid, count in zip(found[GRID].to_pylist(), found[COUNT].to_pylist(), strict=True):
+        counts[grid] += count
+    return {grid: counts[grid.number] for grid in grids}
+
+
+def unpacked_rows(shards: DataFrame, grid: Grid) -> DataFrame:
+    """The shards of one grid as rows of a DataFrame, on the executors."""
+    of_grid = shards.where(f"{GRID} = {grid.number}")
+    first = of_grid.select(PACKED).limit(1).toArrow()
+    schema = unpacked(first[PACKED]).schema
+
+    def unpack(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Unpack the shards of some rows, on an executor."""
+        for batch in batches:
+            yield from unpacked(batch.column(PACKED)).cast(schema).to_batches()
+
+    return of_grid.select(PACKED).mapInArrow(unpack, from_arrow_schema(schema))
