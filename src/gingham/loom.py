@@ -197,6 +197,7 @@ class Loom:
         idle: str | None = None,
         most_on_driver: int = MOST_SHARDS_ON_DRIVER,
         fold_cells: bool = False,
+        way: Way = "auto",
         settings: StreamSettings | None = None,
         adopt_sink: bool = False,
         **renamed: object,
@@ -211,7 +212,9 @@ class Loom:
         whenever it changes; and again when rows come late, but not later than `allowed_lateness`.
         A stream without rows for as long as `idle` follows the clock on the wall. Groups that need
         more than `most_on_driver` shards are kept and answered by the executors. With `fold_cells`
-        cells that no query tells apart are one shard; then nothing can be backfilled.
+        cells that no query tells apart are one shard; then nothing can be backfilled. `way` says
+        whether new queries go by "cells" or by "columns", as far as they can; by columns, windows
+        before a query was added are answered only if the same rows were selected before.
 
         What answers depend on stays as it was when the checkpoint was made: watermark,
         `output_mode`, `allowed_lateness`, `fold_cells` and some settings of the Spark session.
@@ -264,6 +267,7 @@ class Loom:
                         most_on_driver=most_on_driver,
                         cost=self._cost,
                         fold_cells=fold_cells,
+                        way=way,
                         unbound=lambda: dict(self._unbound),
                     )
                     log = Log(files, lease, opened.id)

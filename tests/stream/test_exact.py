@@ -23,6 +23,7 @@ from gingham.checkpoint.files import Files
 from gingham.checkpoint.lease import Lease
 from gingham.checkpoint.log import Log
 from gingham.optimizer import optimize
+from gingham.optimizer.choose_ways import Way
 from gingham.optimizer.cost import Cost
 from gingham.plan.bound import BoundQuery
 from gingham.plan.forest import FixedDecisions, Plan
@@ -71,7 +72,8 @@ Row = tuple[int | None, str | None, int]  # second, key, value
 class Life:
     """Batches; which queries run from which batch to which; at which writes the process dies.
 
-    Queries fall into so many trees, and are woven anew when the rate changes by the tolerance.
+    Queries fall into so many trees, and are woven anew when the rate changes by the tolerance. They
+    go one of the `ways`, each new plan the next of these.
     """
 
     batches: list[list[Row]]
@@ -82,6 +84,7 @@ class Life:
     trees: int
     tolerance: float
     fragments: bool
+    ways: tuple[Way, ...] = ("cells",)
 
 
 @st.composite
@@ -115,6 +118,7 @@ def lives(draw: st.DrawFn) -> Life:
         draw(st.integers(1, 3)),
         draw(st.sampled_from([0.0, 2.0])),
         draw(st.booleans()),
+        draw(st.sampled_from([("cells",), ("columns",), ("cells", "columns")])),
     )
 
 
@@ -154,6 +158,7 @@ def test_every_answer_once(spark: SparkSession, monkeypatch: pytest.MonkeyPatch,
         trees: Mapping[str, int] | None = None,
         *,
         reweave: bool = False,
+        way: Way = "auto",
     ) -> Plan:
         """Newcomers grow anywhere; grids that stand go where chance wants when woven anew."""
         stands, turn = fixed or FixedDecisions(), next(times)
@@ -165,7 +170,8 @@ def test_every_answer_once(spark: SparkSession, monkeypatch: pytest.MonkeyPatch,
             return (grid + turn) % life.trees if reweave else stands.tree_of_grid[grid]
 
         trees = trees or {q.name: tree(q.name) for q in queries}
-        return optimize(stream, queries, cost, load, fixed, trees)
+        way = life.ways[turn % len(life.ways)]
+        return optimize(stream, queries, cost, load, fixed, trees, way=way)
 
     kept, crashes = Kept(), iter(life.crashes)
     with tempfile.TemporaryDirectory() as folder:

@@ -68,7 +68,7 @@ def test_a_window_without_rows_of_a_query_gives_no_row(packets: Loom):
 def test_auto_sends_records_where_shards_cost_much(
     spark: SparkSession, cost: Cost, *, records: bool
 ):
-    answers = _packets(spark, cost).run(send_records="auto")
+    answers = _packets(spark, cost).run(send_records="auto", way="cells")
     assert bool(answers.statistics.fragments) == records
     assert answers.arrow("q3")["n"].to_pylist() == [188]
 

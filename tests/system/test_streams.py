@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 import gingham
 from gingham.core.arrays import Ints
+from gingham.optimizer.choose_ways import Way
 from tests.replay import random_trades, replayed, write_batches
 
 QUERIES = {
@@ -86,12 +87,19 @@ def market(spark: SparkSession, tmp_path: Path) -> Market:
     return Market(spark, tmp_path, random_trades(np.random.default_rng(0), 12, 60))
 
 
-def test_answers_are_those_of_the_batch_run(market: Market, tmp_path: Path):
+@pytest.mark.parametrize(
+    ("way", "most"), [("cells", 1_000_000), ("columns", 1_000_000), ("columns", 20)]
+)
+def test_answers_are_those_of_the_batch_run(market: Market, tmp_path: Path, way: Way, most: int):
     loom = market.loom()
     for name, sql in QUERIES.items():
         loom.add(sql, name=name)
     running = loom.start(
-        checkpoint=str(tmp_path / "checkpoint"), sink=str(tmp_path / "answers"), trigger=AVAILABLE
+        checkpoint=str(tmp_path / "checkpoint"),
+        sink=str(tmp_path / "answers"),
+        trigger=AVAILABLE,
+        way=way,
+        most_on_driver=most,
     )
     running.await_termination()
     for name, sql in QUERIES.items():
@@ -119,14 +127,15 @@ def test_a_window_is_answered_in_the_batch_that_closes_it(market: Market, tmp_pa
         assert number == 0 or market.watermark(number) < end
 
 
-def test_a_restart_goes_on(market: Market, tmp_path: Path):
+@pytest.mark.parametrize("way", ["cells", "columns"])
+def test_a_restart_goes_on(market: Market, tmp_path: Path, way: Way):
     for _ in range(3):
         loom = market.loom()
         if not (tmp_path / "c").exists():
             for name, sql in QUERIES.items():
                 loom.add(sql, name=name)
         running = loom.start(
-            checkpoint=str(tmp_path / "c"), sink=str(tmp_path / "a"), trigger=AVAILABLE
+            checkpoint=str(tmp_path / "c"), sink=str(tmp_path / "a"), trigger=AVAILABLE, way=way
         )
         running.await_termination()
         assert set(loom.queries) == set(QUERIES)
@@ -141,6 +150,39 @@ def test_a_restart_goes_on(market: Market, tmp_path: Path):
     for name, sql in QUERIES.items():
         found = market.spark.read.parquet(str(tmp_path / "a" / name)).toArrow()
         assert_same(found, market.expected(name, sql))
+
+
+def test_by_columns_a_newcomer_shares_what_is_there(market: Market, tmp_path: Path):
+    old = "SELECT count(*) AS n FROM trades WHERE vol > 5 GROUP BY window(ts, '10 seconds')"
+    same = (
+        "SELECT sum(price) AS s, count(*) AS n FROM trades WHERE vol > 5 " + old[old.index("GR") :]
+    )
+    other = old.replace("> 5", "> 6")
+    loom = market.loom()
+    loom.add(old, name="old")
+    joined: dict[str, int] = {}
+
+    def join(batch: gingham.BatchProgress) -> None:
+        if batch.number >= 4 and "same" not in loom.queries:
+            joined["latest"] = market.watermark(batch.number + 1, delay=0)
+            loom.add(same, name="same", backfill=True)
+            loom.add(other, name="other")
+            loom.add(old, name="twin", backfill=True)
+        if batch.number >= 8 and "old" in loom.queries:
+            loom.remove("old")
+
+    running = loom.start(checkpoint=str(tmp_path / "c"), sink="memory", way="columns")
+    running.listen(join)
+    running.process_all_available()
+    assert "by columns: 3 queries in 2 grids" in loom.explain()
+    running.stop()
+    starts = {n: running.arrow(n)["window_start"].cast(pa.int64()).to_numpy() for n in loom.queries}
+    assert starts["twin"].min() <= joined["latest"]
+    assert starts["same"].min() > joined["latest"]  # its sums were not there before
+    for name, sql in (("same", same), ("other", other), ("twin", old)):
+        expected = market.expected(name, sql)
+        whole = expected["window_start"].cast(pa.int64()).to_numpy() >= starts[name].min()
+        assert_same(running.arrow(name), expected.filter(pa.array(whole)))
 
 
 def test_a_newcomer_is_answered_from_the_log_if_it_asks(market: Market, tmp_path: Path):

@@ -12,6 +12,7 @@ from gingham.columns.program import (
     KeySet,
     PartialProgram,
     Program,
+    Watch,
 )
 from gingham.columns.text.matcher import can_be_matched
 from gingham.core import names
@@ -28,13 +29,16 @@ def goes_by_columns(query: BoundQuery) -> bool:
     return all(partial.of_one_row is not None for partial in partials)
 
 
-def compile_program(forest: Forest, instant: str) -> Program:
+def compile_program(
+    forest: Forest, instant: str, *, watermark: int | None = None, ahead: str = ""
+) -> Program:
     """The program that fills the grids of a forest by columns.
 
     `instant` is SQL of the event time in microseconds. Columns of keys and partials have the names
-    that they have in shards of the whole forest.
+    that they have in shards of the whole forest. With a `watermark` rows are counted, too; `ahead`
+    is SQL of whether a row is too far in the future.
     """
-    return _Compiler(forest, instant).program()
+    return _Compiler(forest, instant).program(watermark, ahead)
 
 
 class _Numbers(dict[_Value, int]):
@@ -56,8 +60,9 @@ class _Compiler:
         self._windows = _Numbers[tuple[tuple[int, int], ...]]()
         self._partial_numbers = {sql: i for i, sql in enumerate(forest.columns)}
 
-    def program(self) -> Program:
+    def program(self, watermark: int | None, ahead: str) -> Program:
         """The program of all grids that are filled by columns."""
+        watch = None if watermark is None else Watch(watermark, self._inputs.of(ahead))
         queries: dict[Grid, list[BoundQuery]] = {}
         for query in self._forest.queries:
             grid = self._forest.grid_of(query)
@@ -75,6 +80,7 @@ class _Compiler:
             windows=tuple(self._windows),
             grids=grids,
             inputs=tuple(self._inputs),
+            watch=watch,
         )
 
     def _grid(self, grid: Grid, queries: list[BoundQuery]) -> GridProgram:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -10,7 +11,7 @@ import pyarrow as pa
 from gingham.columns.arrange import Arranged, Runs, time_order
 from gingham.columns.codes import Codes, coded
 from gingham.columns.conditions import ChunkConditions, Node, TextTests, compile_condition
-from gingham.columns.program import GridProgram, KeySet, PartialProgram, Program
+from gingham.columns.program import GridProgram, KeySet, PartialProgram, Program, Watch
 from gingham.columns.reduce import reduce_runs
 from gingham.columns.shard_pile import ShardPile
 from gingham.columns.vectors import Numbers, Vector, gathered, vector
@@ -20,11 +21,40 @@ CHUNK = 1 << 16  # rows that are looked at together: their flags fit into the pr
 _MOST_SHARDS = 1 << 21  # that are held before they are handed on
 
 
+@dataclass
+class RowCounts:
+    """How many rows of a stream there were, and how many of them are not counted in windows."""
+
+    rows: int = 0  # with an event time that counts
+    late: int = 0
+    untimed: int = 0  # without one, or too far ahead
+    ahead: int = 0
+    latest: int | None = None
+
+    def add(self, columns: Sequence[pa.Array], watch: Watch) -> Sequence[pa.Array]:
+        """Count the rows of a chunk; gives the columns of those with an event time."""
+        instants = columns[0]
+        self.ahead += int(np.count_nonzero(columns[watch.ahead].fill_null(False)))
+        self.untimed += instants.null_count
+        if instants.null_count:
+            index = pa.array(np.flatnonzero(instants.is_valid()))
+            columns = [column.take(index) for column in columns]
+        known = np.asarray(columns[0])
+        self.rows += len(known)
+        self.late += int(np.count_nonzero(known < watch.watermark))
+        if len(known):
+            latest = int(known.max())
+            self.latest = latest if self.latest is None else max(latest, self.latest)
+        return columns
+
+
 class Filler:
     """Fills the grids of a program with the rows of one partition."""
 
     def __init__(self, program: Program) -> None:
         self._program = program
+        self.counts = RowCounts()
+        self.rows_of: dict[int, int] = dict.fromkeys((g.number for g in program.grids), 0)
         self._nodes = [compile_condition(predicate) for predicate in program.conditions]
         self._tests = TextTests(program.attributes)
         by_key_set: dict[int, dict[int, list[GridProgram]]] = {}
@@ -58,6 +88,8 @@ class Filler:
 
     def _add(self, columns: Sequence[pa.Array]) -> None:
         """Add a chunk of rows, given by its inputs, to the shards of all grids."""
+        if self._program.watch is not None:
+            columns = self.counts.add(columns, self._program.watch)
         chunk = _Chunk(self._program, self._nodes, columns, self._tests)
         if not chunk.rows:
             return
@@ -73,6 +105,7 @@ class Filler:
     def _fill(self, grid: GridProgram, arranged: _ArrangedChunk, rows: _Rows) -> None:
         """Reduce the rows of a condition to the shards of a grid."""
         runs, counts = arranged.runs(grid.window).among(rows.chosen, rows.count)
+        self.rows_of[grid.number] += rows.count
         columns = [_reduced(partial, rows, runs, counts) for partial in grid.partials]
         groups = arranged.group_numbers[runs.groups]
         self._piles[grid.number].add(groups, runs.instants, columns)

@@ -56,6 +56,14 @@ class KeySet:
 
 
 @dataclass(frozen=True, slots=True)
+class Watch:
+    """What is counted of a stream's rows: those before the watermark, and those too far ahead."""
+
+    watermark: int
+    ahead: int  # the input that tells whether a row is after the last instant that counts
+
+
+@dataclass(frozen=True, slots=True)
 class Program:
     """All grids that are filled by columns in one pass, and what they have in common."""
 
@@ -65,3 +73,4 @@ class Program:
     key_sets: tuple[KeySet, ...]
     windows: tuple[tuple[ResidueClass, ...], ...]  # edges of slices
     grids: tuple[GridProgram, ...]
+    watch: Watch | None = None  # of a stream, whose first input is NULL for rows in no window

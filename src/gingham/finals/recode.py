@@ -39,8 +39,9 @@ def recode(table: pa.Table, old: Codebook, new: Codebook) -> pa.Table:
 
 def moves(old: Codebook, new: Codebook) -> Iterator[tuple[int, Ints]]:
     """For each grid of both codebooks: its first old cell, and the new cell of each old cell."""
+    known = {grid.number: grid for grid in old.grids}
     for grid in new.grids:
-        before = next((g for g in old.grids if g.number == grid.number), None)
+        before = known.get(grid.number)
         if before is not None:
             yield before.offset, _new_cells(before, grid) + grid.offset
 

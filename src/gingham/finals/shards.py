@@ -44,7 +44,9 @@ def located(table: pa.Table, layout: Layout, slices: Mapping[int, Slices]) -> pa
         in_tree = tree_of == tree
         instants[in_tree] = of_tree.starts(numbers[in_tree])
     table = table.append_column(names.INSTANT, pa.array(instants))
-    return table.append_column(names.CELL, pa.array(cells))
+    table = table.append_column(names.CELL, pa.array(cells))
+    # A count that Spark never makes NULL is so beside shards that do not have it.
+    return pa.Table.from_arrays(table.columns, names=table.column_names)
 
 
 def no_shards(forest: Forest | None = None) -> pa.Table:
@@ -106,6 +108,11 @@ class ShardTable:
         return _integers(self.table[names.CELL])
 
     @cached_property
+    def _by_cell(self) -> Ints:
+        """The shards of the table in the order of their cells."""
+        return np.argsort(self._cells, kind="stable")
+
+    @cached_property
     def _instants(self) -> Ints:
         """The instant at which the slice of each shard of the table starts."""
         return _integers(self.table[names.INSTANT])
@@ -133,7 +140,8 @@ class ShardTable:
     def _sorted(self, grid: GridLayout, make: Callable[..., GridShards]) -> GridShards:
         """The shards of one grid as arrays, sorted by group and instant; `make` builds them."""
         cells = self._cells
-        rows = np.flatnonzero((cells >= grid.offset) & (cells < grid.offset + grid.cells))
+        ends = np.searchsorted(cells, (grid.offset, grid.offset + grid.cells), sorter=self._by_cell)
+        rows = np.sort(self._by_cell[ends[0] : ends[1]])
         return self._arranged(
             grid, self.table, rows, cells[rows] - grid.offset, self._instants[rows], make
         )

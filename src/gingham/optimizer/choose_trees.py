@@ -82,9 +82,9 @@ def forced_trees(
     pricer = TreePricer(queries, cost, statistics, fixed)
     prices = {
         tree: pricer.tree(tuple(q for q in queries if trees[q.name] == tree)).of_grids
-        for tree in sorted(set(trees.values()))
+        for tree in sorted({trees[query.name] for query in queries})
     }
-    return ChosenTrees(trees, prices)
+    return ChosenTrees({query.name: trees[query.name] for query in queries}, prices)
 
 
 def _numbered_trees(

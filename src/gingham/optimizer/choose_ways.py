@@ -47,6 +47,9 @@ def choose_ways(
         return ChosenWays(running)
     if way == "columns":
         return ChosenWays(names)
+    if running:
+        # The rows go to Python already: one more query there costs least.
+        return ChosenWays(names)
     needs = len(needs_of(new, fixed))
     if needs > MANY_NEEDS:
         many = f"{needs} sets of attributes and keys have little in common"

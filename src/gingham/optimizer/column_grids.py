@@ -40,7 +40,9 @@ def with_column_grids(
         keys, classes = tuple(sorted(set(query.keys))), query.window.classes
         number = fixed.grid_of_query.get(query.name)
         shape = query.where.sql, keys, classes
-        if shape not in places:
+        # Two grids that run keep their shards apart, even if they have come to be of one shape.
+        place = shape if number is None else number
+        if place not in places:
             grid = Grid(
                 axes=(),
                 keys=keys,
@@ -49,10 +51,11 @@ def with_column_grids(
                 tree=trees.setdefault(classes, first_tree + len(trees)),
                 selects=query.where.sql,
             )
-            places[shape] = len(grids)
+            places[place] = len(grids)
+            places.setdefault(shape, len(grids))
             grids.append(grid)
             offset += grid.cells
-        place_of[query.name] = places[shape]
+        place_of[query.name] = places[place]
     by_name = {query.name: query for query in (*by_cells.queries, *queries)}
     return Forest(
         queries=tuple(by_name[name] for name in order),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, fields
 from functools import partial
 
 import pyarrow as pa
@@ -11,20 +12,24 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from gingham.aggregates.monoid import flat
 from gingham.columns.compile import compile_program
-from gingham.columns.fill import Filler
+from gingham.columns.fill import Filler, RowCounts
 from gingham.columns.program import Program
 from gingham.columns.trial import try_program
 from gingham.core import names
 from gingham.core.names import quoted
 from gingham.plan.forest import Forest, Grid
 from gingham.plan.row_statistics import Trial
-from gingham.spark.event_time import micros_sql
+from gingham.spark.event_time import bounded_micros_sql, micros_sql
 from gingham.spark.measure_rows import SAMPLE_ROWS
 from gingham.spark.select_chain import SelectChain
 
 GRID, COUNT, PACKED = "__grid", "__count", "__packed"
-_SCHEMA = f"{GRID} INT, {COUNT} BIGINT, {PACKED} BINARY"
-_ARROW_SCHEMA = pa.schema([(GRID, pa.int32()), (COUNT, pa.int64()), (PACKED, pa.binary())])
+NO_GRID = -1  # of the row that has the counts of a partition's rows
+_SCHEMA = f"{GRID} INT, {COUNT} BIGINT, {names.ROWS} BIGINT, {PACKED} BINARY"
+_ARROW_SCHEMA = pa.schema(
+    [(GRID, pa.int32()), (COUNT, pa.int64()), (names.ROWS, pa.int64()), (PACKED, pa.binary())]
+)
+_COUNTS = pa.schema([(field.name, pa.int64()) for field in fields(RowCounts)])
 
 
 def fill_by_columns(enriched: DataFrame, forest: Forest, time: str) -> DataFrame:
@@ -36,6 +41,19 @@ def fill_by_columns(enriched: DataFrame, forest: Forest, time: str) -> DataFrame
     rows = enriched.where(f"{quoted(time)} IS NOT NULL")
     program = compile_program(forest, micros_sql(rows, time))
     return _inputs(rows, program).mapInArrow(partial(_fill, program), _SCHEMA)
+
+
+def fill_stream_by_columns(
+    enriched: DataFrame, forest: Forest, time: str, watermark: int, last: int
+) -> DataFrame:
+    """The same for a micro-batch, with a row of `NO_GRID` that has the counts of its rows.
+
+    Rows after the instant `last` are in no shard.
+    """
+    ahead = f"{micros_sql(enriched, time)} > {last}L"
+    instant = bounded_micros_sql(enriched, time, last)
+    program = compile_program(forest, instant, watermark=watermark, ahead=ahead)
+    return _inputs(enriched, program).mapInArrow(partial(_fill, program), _SCHEMA)
 
 
 def try_columns(enriched: DataFrame, forest: Forest, time: str) -> Trial:
@@ -54,10 +72,19 @@ def _inputs(rows: DataFrame, program: Program) -> DataFrame:
 
 def _fill(program: Program, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Fill the grids of a program with the rows of one partition, on an executor."""
-    for grid, table in Filler(program).shards(batches):
-        yield pa.RecordBatch.from_pylist(
-            [{GRID: grid, COUNT: table.num_rows, PACKED: packed(table)}], _ARROW_SCHEMA
-        )
+    filler = Filler(program)
+    for grid, table in filler.shards(batches):
+        rows, filler.rows_of[grid] = filler.rows_of[grid], 0
+        yield _row(grid, rows, table)
+    if program.watch is not None:
+        counts = pa.Table.from_pylist([asdict(filler.counts)], _COUNTS)
+        yield _row(NO_GRID, filler.counts.rows, counts)
+
+
+def _row(grid: int, rows: int, table: pa.Table) -> pa.RecordBatch:
+    """A row of what comes back: shards of a grid, made of so many rows."""
+    found = {GRID: grid, COUNT: table.num_rows, names.ROWS: rows, PACKED: packed(table)}
+    return pa.RecordBatch.from_pylist([found], _ARROW_SCHEMA)
 
 
 def packed(table: pa.Table) -> bytes:
@@ -78,7 +105,8 @@ def tables_by_grid(collected: pa.Table) -> dict[int, pa.Table]:
     """The shards of each grid, by its number, from what Spark collected."""
     parts: dict[int, list[pa.Scalar]] = {}
     for grid, part in zip(collected[GRID].to_pylist(), collected[PACKED], strict=True):
-        parts.setdefault(grid, []).append(part)
+        if grid != NO_GRID:
+            parts.setdefault(grid, []).append(part)
     return {grid: unpacked(of_grid) for grid, of_grid in parts.items()}
 
 
@@ -89,6 +117,17 @@ def counts_by_grid(shards: DataFrame, grids: Sequence[Grid]) -> dict[Grid, int]:
     for grid, count in zip(found[GRID].to_pylist(), found[COUNT].to_pylist(), strict=True):
         counts[grid] += count
     return {grid: counts[grid.number] for grid in grids}
+
+
+def counts_of_rows(collected: pa.Table) -> RowCounts:
+    """The counts of all rows of a micro-batch, from what Spark collected."""
+    total = RowCounts()
+    wanted = collected.filter(pa.array(collected[GRID].to_numpy() == NO_GRID))
+    for found in unpacked(wanted[PACKED]).to_pylist() if wanted.num_rows else ():
+        latest = [t for t in (total.latest, found.pop("latest")) if t is not None]
+        sums = {name: getattr(total, name) + count for name, count in found.items()}
+        total = RowCounts(**sums, latest=max(latest, default=None))
+    return total
 
 
 def unpacked_rows(shards: DataFrame, grid: Grid) -> DataFrame:

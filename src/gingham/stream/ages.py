@@ -25,13 +25,17 @@ def aged(forest: Forest, before: Ages, latest: int) -> dict[str, int]:
 def known_since(query: BoundQuery, forest: Forest, ages: Ages) -> int:
     """The event time after which shards tell the rows and windows of a query apart."""
     grid = forest.grid_of(query)
+    partials = [p for aggregate in query.aggregates for p in aggregate.partials]
+    columns = [c for partial in partials for c in partial.columns]
+    if grid.by_columns:
+        # It has the rows, the edges and the columns of its own queries, and no others.
+        return max(ages[_grid_name(grid)], *(ages[_own_column(grid, c)] for c in columns))
     own = {axis.attribute: axis for axis in grid.axes}
     needed = [ages[_grid_name(grid)]]
     for condition in query.conditions:
         needed += [ages[_axis_name(grid, own[attribute])] for attribute in condition.attributes]
         needed += [ages[_cut_name(grid, own[attribute], cut)] for attribute, cut in condition.cuts]
-    partials = [p for aggregate in query.aggregates for p in aggregate.partials]
-    needed += [ages[_column_name(c)] for partial in partials for c in partial.columns]
+    needed += [ages[_column_name(c)] for c in columns]
     # An edge also exists where a finer window of the same tree has it.
     classes = _edges_of_trees(forest)[grid.tree]
     for slide, residue in query.window.classes:
@@ -51,8 +55,13 @@ def _edges_of_trees(forest: Forest) -> dict[int, set[ResidueClass]]:
 def _names_of_all(forest: Forest) -> Iterator[str]:
     """The names of all that shards of a plan tell apart: columns, grids, edges, axes and cuts."""
     classes = _edges_of_trees(forest)
-    yield from (_column_name(c) for c in forest.columns)
-    for grid in forest.grids:
+    yield from (_column_name(c) for c in forest.by_cells.columns)
+    for query in forest.by_columns.queries:
+        grid = forest.grid_of(query)
+        yield _grid_name(grid)
+        partials = (p for aggregate in query.aggregates for p in aggregate.partials)
+        yield from (_own_column(grid, c) for partial in partials for c in partial.columns)
+    for grid in forest.by_cells.grids:
         yield _grid_name(grid)
         # By grid and not by tree: a grid may move to another tree.
         yield from (_edge_name(grid, *c) for c in classes[grid.tree])
@@ -69,6 +78,11 @@ def _edge_name(grid: Grid, slide: int, residue: int) -> str:
 def _column_name(sql: str) -> str:
     """The name under which the age of a partial's column is kept."""
     return f"column {sql}"
+
+
+def _own_column(grid: Grid, sql: str) -> str:
+    """The name under which the age of a column is kept in a grid that is filled by columns."""
+    return f"{_grid_name(grid)} {_column_name(sql)}"
 
 
 def _grid_name(grid: Grid) -> str:

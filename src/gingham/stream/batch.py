@@ -16,8 +16,15 @@ from gingham.core.arrays import Ints
 from gingham.core.time import NEVER
 from gingham.finals.shards import located, no_shards, shards_in
 from gingham.plan.forest import Forest, Grid, Plan
-from gingham.plan.slices import sliced
+from gingham.plan.slices import Slices, sliced
 from gingham.spark.event_time import any_instant, bounded_micros_sql, micros_sql
+from gingham.spark.fill_by_columns import (
+    GRID,
+    counts_of_rows,
+    fill_stream_by_columns,
+    tables_by_grid,
+    unpacked_rows,
+)
 from gingham.spark.lookup_tables import LookupTables
 from gingham.spark.rows_to_shards import in_grids_sql, rows_to_shards, with_instants
 from gingham.spark.shared_run import grids_for_executors
@@ -109,9 +116,107 @@ def collect(
     }
     if plan is None:
         return _count_only(df, time, last, watched)
-    forest = plan.forest
-    slices = sliced(forest.trees, lambda: expected_time or (any_instant(df, time, last), None))
     enriched = lookups.enrich(df, plan.joins, plan.columns, few_rows=few)
+    parts: list[Batch] = []
+    if plan.forest.by_columns.grids:
+        packed = fill_stream_by_columns(enriched, plan.forest, time, watermark, last)
+        parts.append(_collect_columns(packed, plan.forest, on_executors, most))
+    if plan.forest.by_cells.grids:
+        slices = sliced(
+            plan.forest.by_cells.trees,
+            lambda: expected_time or (any_instant(df, time, last), None),
+        )
+        parts.append(
+            _collect_cells(
+                enriched,
+                plan.forest.by_cells,
+                slices,
+                time,
+                last,
+                watched,
+                few=few,
+                on_executors=on_executors,
+                most=most,
+                folded_cells=folded_cells,
+            )
+        )
+    return parts[0] if len(parts) == 1 else _both_ways(*parts)
+
+
+def _both_ways(by_columns: Batch, by_cells: Batch) -> Batch:
+    """The batch of the same rows in two ways: rows are counted once, shards are of both."""
+    remote = [part.on_executors for part in (by_cells, by_columns) if part.on_executors is not None]
+    in_cells = by_columns.rows_in_cells.copy()
+    in_cells[: len(by_cells.rows_in_cells)] = by_cells.rows_in_cells
+    return replace(
+        by_cells,
+        shards=pa.concat_tables([by_cells.shards, by_columns.shards], promote_options="default"),
+        rows_in_cells=in_cells,
+        on_executors=reduce(_united, remote) if remote else None,
+        cached=(*by_cells.cached, *by_columns.cached),
+    )
+
+
+def _collect_columns(
+    packed: DataFrame, forest: Forest, on_executors: frozenset[int], most: int
+) -> Batch:
+    """Make the shards of a micro-batch by columns; those of grids `on_executors` stay there."""
+    own = forest.by_columns.grids
+    remote = [grid for grid in own if grid.number in on_executors]
+    if remote:
+        packed = packed.persist()
+    listed = ", ".join(str(grid.number) for grid in remote)
+    table = (packed.where(f"{GRID} NOT IN ({listed})") if remote else packed).toArrow()
+    counted = packed.select(GRID, names.ROWS).toArrow() if remote else table
+    tables, counts = tables_by_grid(table), counts_of_rows(table)
+    found = {grid: tables[grid.number] for grid in own if grid.number in tables}
+    sizes = {grid: shards.num_rows for grid, shards in found.items()}
+    if sum(sizes.values()) > most:
+        packed.unpersist()
+        raise TooManyShardsError(grids_for_executors(sizes, most // 2))
+    rows_of = dict.fromkeys((grid.number for grid in own), 0)
+    for grid, rows in zip(counted[GRID].to_pylist(), counted[names.ROWS].to_pylist(), strict=True):
+        if grid in rows_of:
+            rows_of[grid] += rows
+    in_cells = np.zeros(forest.cells, dtype=np.int64)
+    for grid in own:
+        in_cells[grid.offset] = rows_of[grid.number]
+    shards = [
+        shards.append_column(names.CELL, pa.array(np.full(shards.num_rows, grid.offset)))
+        for grid, shards in found.items()
+    ]
+    stay = [
+        unpacked_rows(packed, grid).withColumn(names.CELL, F.lit(grid.offset).cast("bigint"))
+        for grid in remote
+        if rows_of[grid.number]
+    ]
+    return Batch(
+        shards=pa.concat_tables([no_shards(), *shards], promote_options="default"),
+        rows=counts.rows,
+        late=counts.late,
+        timeless=counts.untimed - counts.ahead,
+        ahead=counts.ahead,
+        latest=NEVER if counts.latest is None else counts.latest,
+        rows_in_cells=in_cells,
+        on_executors=reduce(_united, stay) if stay else None,
+        cached=(packed,) if remote else (),
+    )
+
+
+def _collect_cells(
+    enriched: DataFrame,
+    forest: Forest,
+    slices: Mapping[int, Slices],
+    time: str,
+    last: int,
+    watched: Mapping[str, str],
+    *,
+    few: bool,
+    on_executors: frozenset[int],
+    most: int,
+    folded_cells: Mapping[int, Ints] | None,
+) -> Batch:
+    """Make the shards of a micro-batch by cells; those of grids `on_executors` stay there."""
     made = rows_to_shards(
         enriched,
         forest,
@@ -126,7 +231,7 @@ def collect(
         return _fetch_or_count(with_instants(made, forest, slices), remote, forest, most)
     # Without keys there are no more shards than cells, in every slice.
     limited = bool(forest.keys) or forest.cells > most
-    with without_adaptive_planning(df.sparkSession, few_rows=few):
+    with without_adaptive_planning(enriched.sparkSession, few_rows=few):
         table = (made.limit(most + 1) if limited else made).toArrow()
     found = located(table, forest, slices)
     if limited and table.num_rows > most:

@@ -33,6 +33,7 @@ def fixed_to_json(fixed: FixedDecisions) -> dict[str, Any]:
         "whole": dict(fixed.simplifications),
         "trees": [list(pair) for pair in fixed.tree_of_grid.items()],
         "next_grid": fixed.next_grid,
+        "by_columns": sorted(fixed.by_columns),
     }
 
 
@@ -44,6 +45,7 @@ def fixed_from_json(found: dict[str, Any]) -> FixedDecisions:
         simplifications=found["whole"],
         tree_of_grid=dict(found["trees"]),
         next_grid=found["next_grid"],
+        by_columns=frozenset(found.get("by_columns", ())),
     )
 
 
@@ -55,13 +57,21 @@ def _grid_to_json(grid: Grid) -> dict[str, Any]:
         "offset": grid.offset,
         "number": grid.number,
         "tree": grid.tree,
+        "selects": grid.selects,
     }
 
 
 def _grid_from_json(found: dict[str, Any]) -> Grid:
     """A grid of an epoch's codebook from JSON."""
     axes = tuple(_axis_from_json(axis) for axis in found["axes"])
-    return Grid(axes, tuple(found["keys"]), found["offset"], found["number"], found["tree"])
+    return Grid(
+        axes=axes,
+        keys=tuple(found["keys"]),
+        offset=found["offset"],
+        number=found["number"],
+        tree=found["tree"],
+        selects=found.get("selects"),
+    )
 
 
 def _axis_to_json(axis: Axis) -> dict[str, Any]:

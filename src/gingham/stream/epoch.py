@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gingham.optimizer import optimize
+from gingham.optimizer.choose_ways import Way
 from gingham.optimizer.cost import Cost
 from gingham.plan.bound import BoundQuery
 from gingham.plan.forest import Codebook, FixedDecisions, Forest, Grid, Plan
@@ -28,6 +29,7 @@ class Optimizer:
     cost: Cost = field(default_factory=Cost)
     statistics: RowStatistics = field(default_factory=RowStatistics)
     optimize: Callable[..., Plan] = optimize
+    way: Way = "auto"  # how new queries are shared
 
 
 @dataclass(frozen=True)
@@ -101,7 +103,7 @@ class Epoch:
             optimizer.cost,
             optimizer.statistics,
             fixed=self._fixed(stayed),
-            way="cells",
+            way=optimizer.way,
         )
         forest, ages = plan.forest, aged(plan.forest, self.ages, latest)
         backfilled = [q for q in forest.queries if q.backfill and q.name not in stayed]
@@ -132,7 +134,7 @@ class Epoch:
             optimizer.statistics,
             fixed=before.fixed,
             reweave=True,
-            way="cells",
+            way=optimizer.way,
         )
         if plan.forest.trees == before.forest.trees:
             return self
@@ -157,6 +159,7 @@ class Epoch:
             simplifications={n: step for n, step in before.simplifications.items() if n in stayed},
             tree_of_grid=before.tree_of_grid,
             next_grid=before.next_grid,
+            by_columns=before.by_columns & stayed,
         )
 
     def to_json(self) -> dict[str, Any]:

@@ -11,11 +11,12 @@ from gingham.core.errors import GinghamError
 from gingham.core.time import NEVER
 from gingham.finals.shards import shards_in
 from gingham.optimizer import optimize
+from gingham.optimizer.choose_ways import Way
 from gingham.optimizer.cost import Cost
 from gingham.plan.bound import BoundQuery
 from gingham.plan.forest import Plan
 from gingham.plan.row_statistics import RowStatistics
-from gingham.session.measure_statistics import have_different_edges, measure_statistics
+from gingham.session.measure_statistics import is_worth_a_look, measure_statistics
 from gingham.spark.lookup_tables import LookupTables
 from gingham.spark.measure_rows import count_rows
 from gingham.spark.shared_run import grids_for_executors
@@ -44,6 +45,7 @@ class Job:
     cost: Cost = field(default_factory=Cost)
     fold_cells: bool = False  # are cells that no query tells apart one shard?
     optimize: Callable[..., Plan] = optimize
+    way: Way = "auto"  # how new queries are shared
     # Registered queries that Spark refuses now, and why: they have no answers, but are not removed.
     unbound: Callable[[], Mapping[str, GinghamError]] = dict
 
@@ -59,7 +61,7 @@ class Planner:
     def plan(self, epoch: Epoch, before: Marks, df: DataFrame | None, state: State) -> Epoch:
         """Plan the epoch of a micro-batch; gives the epoch before if nothing has changed."""
         wanted = self._job.queries()
-        if df is not None and before.latest == NEVER and have_different_edges(wanted):
+        if df is not None and before.latest == NEVER and is_worth_a_look(wanted):
             self.rates.statistics = self._first_look(df, wanted)
         planned = self._next(epoch, wanted, before)
         if planned is epoch and (statistics := self.rates.changed()) is not None:
@@ -97,7 +99,8 @@ class Planner:
     @property
     def _optimizer(self) -> Optimizer:
         """What the next epoch is planned with: costs, row statistics and the rules."""
-        return Optimizer(self._job.cost, self.rates.statistics, self._job.optimize)
+        job = self._job
+        return Optimizer(job.cost, self.rates.statistics, job.optimize, job.way)
 
     def _first_look(self, df: DataFrame, queries: Sequence[BoundQuery]) -> RowStatistics:
         """Measure the rows of the first micro-batch: how many, over how much time, how spread."""
