@@ -65,6 +65,12 @@ def choose_ways(
     return ChosenWays(running, (f"all queries go by cells: {compared}",))
 
 
+def have_little_in_common(queries: Sequence[BoundQuery]) -> bool:
+    """Whether queries go by columns without being priced by cells."""
+    able = [query for query in queries if goes_by_columns(query)]
+    return len(needs_of(able, FixedDecisions())) > MANY_NEEDS
+
+
 def needs_a_trial(queries: Sequence[BoundQuery]) -> bool:
     """Whether rows must be looked at to decide between cells and columns."""
     able = [query for query in queries if goes_by_columns(query)]

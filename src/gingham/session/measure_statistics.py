@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame
 
 from gingham.optimizer import optimize
 from gingham.optimizer.choose_trees import several_trees_may_gain
-from gingham.optimizer.choose_ways import needs_a_trial
+from gingham.optimizer.choose_ways import have_little_in_common, needs_a_trial
 from gingham.optimizer.cost import Cost
 from gingham.plan.bound import BoundQuery
 from gingham.plan.row_statistics import RowStatistics, Trial
@@ -37,7 +37,7 @@ def measure_statistics(
         if needs_a_trial(queries):
             trial = _trial(stream, queries, rows, time, lookups, cost)
             statistics = replace(statistics, trial=trial)
-        if not several_trees_may_gain(queries, cost, statistics):
+        if have_little_in_common(queries) or not several_trees_may_gain(queries, cost, statistics):
             return statistics
         # Where grids cost nothing, every set of attributes has one of its own.
         free, one_tree = replace(cost, grid=0.0), dict.fromkeys((q.name for q in queries), 0)

@@ -39,7 +39,7 @@ from gingham.spark.on_executors import answer_on_executors, answer_unpacked
 from gingham.spark.rows_to_records import rows_to_records
 from gingham.spark.rows_to_shards import in_grids_sql, rows_to_shards, shard_cell_sql
 from gingham.spark.spark_errors import failed_answer
-from gingham.spark.spark_session import without_adaptive_planning
+from gingham.spark.spark_session import with_compiled_methods, without_adaptive_planning
 
 MOST_SHARDS_ON_DRIVER = 1_000_000
 
@@ -77,7 +77,8 @@ def run_shared(
         watch.lap("shards")
     if forest.by_columns.grids:
         packed = fill_by_columns(enriched, forest, event_time)
-        made.append(_made_by_columns(packed, forest, most_on_driver))
+        with with_compiled_methods(spark):
+            made.append(_made_by_columns(packed, forest, most_on_driver))
         watch.lap("shards")
     on_executors = frozenset(grid for part in made for grid in part.on_executors)
     answers: dict[str, QueryAnswer] = {}

@@ -49,6 +49,17 @@ def without_adaptive_planning(spark: SparkSession, *, few_rows: bool = False) ->
 
 
 @contextmanager
+def with_compiled_methods(spark: SparkSession) -> Generator[None]:
+    """Run Spark jobs with many expressions: methods stay small enough for the JIT compiler.
+
+    HotSpot interprets methods of more than 8,000 bytes. Spark would put a stage into one method
+    whatever its size; above this limit it takes a method for each few expressions.
+    """
+    with with_settings(spark, {"spark.sql.codegen.hugeMethodLimit": "8000"}):
+        yield
+
+
+@contextmanager
 def with_settings(spark: SparkSession, settings: Mapping[str, str]) -> Generator[None]:
     """Change settings of the Spark session for the body of a `with`, then restore them."""
     before = {name: spark.conf.get(name, None) for name in settings}

@@ -28,7 +28,7 @@ from gingham.spark.fill_by_columns import (
 from gingham.spark.lookup_tables import LookupTables
 from gingham.spark.rows_to_shards import in_grids_sql, rows_to_shards, with_instants
 from gingham.spark.shared_run import grids_for_executors
-from gingham.spark.spark_session import without_adaptive_planning
+from gingham.spark.spark_session import with_compiled_methods, without_adaptive_planning
 
 # What is counted of every shard, and how counts are put together.
 _COUNTED = {names.ROWS: "sum", names.LATE: "sum", names.LATEST: "max", names.AHEAD: "sum"}
@@ -120,7 +120,8 @@ def collect(
     parts: list[Batch] = []
     if plan.forest.by_columns.grids:
         packed = fill_stream_by_columns(enriched, plan.forest, time, watermark, last)
-        parts.append(_collect_columns(packed, plan.forest, on_executors, most))
+        with with_compiled_methods(df.sparkSession):
+            parts.append(_collect_columns(packed, plan.forest, on_executors, most))
     if plan.forest.by_cells.grids:
         slices = sliced(
             plan.forest.by_cells.trees,
