@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import Literal
 
 import pyarrow as pa
 
@@ -53,16 +54,35 @@ def is_plain(kind: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
+class RowColumn:
+    """A column of a partial for a single row: what is made of an expression over the row.
+
+    - value: the expression itself; as a decimal of so many `digits`, if they are given
+    - known: one, or zero where it is NULL
+    - zero: zero, or NULL where it is NULL
+    - high, low: its upper and lower 32 bits
+    """
+
+    sql: str
+    how: Literal["value", "known", "zero", "high", "low"] = "value"
+    digits: int = 0
+
+
+# What every row adds to count(*).
+ONE = RowColumn("1L")
+
+
+@dataclass(frozen=True, slots=True)
 class Partial:
     """Spark aggregate expressions that a shard stores, and the monoid that merges their values.
 
-    Equal partials of different queries are computed and stored once. `of_one_row` is SQL of the
-    same columns for a shard of a single row; None if only Spark can make them.
+    Equal partials of different queries are computed and stored once. `of_one_row` are the same
+    columns for a shard of a single row; None if only Spark can make them.
     """
 
     columns: tuple[str, ...]
     monoid: Monoid
-    of_one_row: tuple[str, ...] | None = None
+    of_one_row: tuple[RowColumn, ...] | None = None
 
     @property
     def witness(self) -> str | None:

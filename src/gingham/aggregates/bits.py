@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 import pyarrow as pa
 
-from gingham.aggregates.base import Aggregate, Partial
+from gingham.aggregates.base import Aggregate, Partial, RowColumn
 from gingham.aggregates.monoid import Elementwise, State
 
 
@@ -21,7 +21,8 @@ class BitOr(Aggregate):
     @property
     def partials(self) -> tuple[Partial, ...]:
         """The aggregate itself: its values over parts of the rows are merged bitwise."""
-        return (Partial((self.call.sql,), self.monoid, self.call.arguments),)
+        of_one_row = (RowColumn(self.call.arguments[0]),)
+        return (Partial((self.call.sql,), self.monoid, of_one_row),)
 
     def finalize(self, states: tuple[State, ...]) -> pa.Array:
         """The merged bits, NULL where an aggregate saw no value."""

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from gingham.aggregates.base import Aggregate, Partial
+from gingham.aggregates.base import ONE, Aggregate, Partial, RowColumn
 from gingham.aggregates.monoid import Elementwise, State
 
 ADD_INTEGERS = Elementwise(np.add, 0)
-ONE = "1L"  # what every row adds to count(*)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +43,7 @@ class CountIf(Count):
         """The count of true rows over each part of the rows."""
         (argument,) = self.call.arguments
         true = f"CAST(coalesce({argument}, FALSE) AS BIGINT)"
-        return (Partial((f"count_if({argument})",), ADD_INTEGERS, (true,)),)
+        return (Partial((f"count_if({argument})",), ADD_INTEGERS, (RowColumn(true),)),)
 
 
 def counted(*arguments: str) -> Partial:
@@ -52,9 +51,9 @@ def counted(*arguments: str) -> Partial:
     return Partial((f"count({', '.join(arguments)})",), ADD_INTEGERS, (_one_if_known(arguments),))
 
 
-def _one_if_known(arguments: tuple[str, ...]) -> str:
-    """Spark SQL of what a row adds to the count of rows without NULL in the arguments."""
-    if arguments == ("*",):
-        return ONE
+def _one_if_known(arguments: tuple[str, ...]) -> RowColumn:
+    """What a row adds to the count of rows without NULL in the arguments."""
+    if len(arguments) == 1:
+        return ONE if arguments == ("*",) else RowColumn(arguments[0], "known")
     known = " AND ".join(f"({argument}) IS NOT NULL" for argument in arguments)
-    return f"CAST({known} AS BIGINT)"
+    return RowColumn(f"CAST({known} AS BIGINT)")

@@ -13,7 +13,7 @@ from typing import ClassVar
 import numpy as np
 import pyarrow as pa
 
-from gingham.aggregates.base import Aggregate, Call, Partial
+from gingham.aggregates.base import Aggregate, Call, Partial, RowColumn
 from gingham.aggregates.monoid import Elementwise, State, flat
 from gingham.core.arrays import Array, Ints
 from gingham.core.errors import QueryError
@@ -85,7 +85,8 @@ class Min(Aggregate):
     @property
     def partials(self) -> tuple[Partial, ...]:
         """The minimum (or maximum) over each part of the rows."""
-        return (Partial((self.call.sql,), self.monoid, self.call.arguments),)
+        of_one_row = (RowColumn(self.call.arguments[0]),)
+        return (Partial((self.call.sql,), self.monoid, of_one_row),)
 
     def finalize(self, states: tuple[State, ...]) -> pa.Array:
         """The values at the merged ranks, NULL where there was no value."""
@@ -124,7 +125,8 @@ class MinBy(Min):
         """The extreme of the second argument, and the first argument where it is."""
         value, by = self.call.arguments
         columns = f"{self.order}({by})", _nullable_sql(self.call, self.call.sql)
-        return (Partial(columns, self.monoid, (by, _nullable_sql(self.call, value))),)
+        of_one_row = RowColumn(by), RowColumn(_nullable_sql(self.call, value))
+        return (Partial(columns, self.monoid, of_one_row),)
 
 
 @dataclass(frozen=True, slots=True)

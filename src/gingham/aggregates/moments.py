@@ -13,7 +13,7 @@ from typing import ClassVar
 import numpy as np
 import pyarrow as pa
 
-from gingham.aggregates.base import Aggregate, Partial
+from gingham.aggregates.base import Aggregate, Partial, RowColumn
 from gingham.aggregates.monoid import Monoid, State, to_numpy
 from gingham.core.arrays import Array
 
@@ -125,7 +125,7 @@ class Moment(Aggregate):
     def partials(self) -> tuple[Partial, ...]:
         """Count, mean and variance over each part of the rows; equal for all these functions."""
         x = _double_sql(self.call.arguments[0], self.call.types[0])
-        of_one_row = f"CAST(({x}) IS NOT NULL AS BIGINT)", x, f"IF(({x}) IS NULL, NULL, 0.0D)"
+        of_one_row = RowColumn(x, "known"), RowColumn(x), RowColumn(x, "zero")
         return (Partial((f"count({x})", f"avg({x})", f"var_pop({x})"), MOMENTS, of_one_row),)
 
     def finalize(self, states: tuple[State, ...]) -> pa.Array:
@@ -176,11 +176,12 @@ class Comoment(Aggregate):
             f"regr_sxy({a}, {b})",
         )
         both = f"({a}) IS NOT NULL AND ({b}) IS NOT NULL"
+        of_a, of_b = f"IF({both}, {a}, NULL)", f"IF({both}, {b}, NULL)"
         of_one_row = (
-            f"CAST({both} AS BIGINT)",
-            f"IF({both}, {a}, NULL)",
-            f"IF({both}, {b}, NULL)",
-            *[f"IF({both}, 0.0D, NULL)"] * 3,
+            RowColumn(of_a, "known"),
+            RowColumn(of_a),
+            RowColumn(of_b),
+            *[RowColumn(of_a, "zero")] * 3,
         )
         return (Partial(columns, COMOMENTS, of_one_row),)
 

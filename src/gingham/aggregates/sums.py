@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from gingham.aggregates.base import INTERVAL, Aggregate, Partial
+from gingham.aggregates.base import INTERVAL, Aggregate, Partial, RowColumn
 from gingham.aggregates.counts import ADD_INTEGERS, counted
 from gingham.aggregates.monoid import (
     Capability,
@@ -154,21 +154,23 @@ def summed(aggregate: Aggregate) -> Partial:
     """The partial of sum(x), which depends on the type of x; avg(x) shares it."""
     argument, kind = aggregate.call.arguments[0], aggregate.call.types[0]
     if kind in _FLOATS:
-        return Partial((f"sum({argument})",), ADD_DOUBLES, (f"CAST({argument} AS DOUBLE)",))
+        double = argument if kind == "double" else f"CAST({argument} AS DOUBLE)"
+        return Partial((f"sum({argument})",), ADD_DOUBLES, (RowColumn(double),))
     if kind in _SMALL:
-        return Partial((f"sum({argument})",), ADD_INTEGERS, (f"CAST({argument} AS BIGINT)",))
+        bigint = RowColumn(f"CAST({argument} AS BIGINT)")
+        return Partial((f"sum({argument})",), ADD_INTEGERS, (bigint,))
     if kind == "bigint":
-        halves = f"shiftright({argument}, 32)", f"{argument} & 4294967295L"
-        return Partial(tuple(f"sum({half})" for half in halves), ADD_BIGINTS, halves)
+        columns = f"sum(shiftright({argument}, 32))", f"sum({argument} & 4294967295L)"
+        halves = RowColumn(argument, "high"), RowColumn(argument, "low")
+        return Partial(columns, ADD_BIGINTS, halves)
     if kind.startswith("decimal"):
-        digits = min(_decimal_precision(kind) + 10, 38)
-        as_summed = f"CAST({argument} AS DECIMAL({digits}, {_decimal_scale(kind)}))"
+        as_summed = RowColumn(argument, digits=min(_decimal_precision(kind) + 10, 38))
         if _decimal_precision(kind) <= _LONG_DECIMAL:
             return Partial((f"sum({argument})",), ADD_DECIMALS, (as_summed,))
         # In ANSI mode a sum that overflows would bring down all queries, not only its own.
         return _summed_or_overflow(argument, ADD_LONG_DECIMALS, as_summed)
     if kind == INTERVAL:
-        return _summed_or_overflow(argument, ADD_INTERVALS, argument)
+        return _summed_or_overflow(argument, ADD_INTERVALS, RowColumn(argument))
     raise QueryError(
         f"{aggregate.call.sql} cannot be shared",
         f"a sum over {kind} has no exact partial result here",
@@ -176,10 +178,11 @@ def summed(aggregate: Aggregate) -> Partial:
     )
 
 
-def _summed_or_overflow(argument: str, monoid: _AddOrOverflow, of_one_row: str) -> Partial:
+def _summed_or_overflow(argument: str, monoid: _AddOrOverflow, of_one_row: RowColumn) -> Partial:
     """The partial of a sum that may overflow its type: the sum, and whether there were values."""
     known = f"{argument} IS NOT NULL"
-    return Partial((f"try_sum({argument})", f"bool_or({known})"), monoid, (of_one_row, known))
+    columns = f"try_sum({argument})", f"bool_or({known})"
+    return Partial(columns, monoid, (of_one_row, RowColumn(known)))
 
 
 def decimals(aggregate: Aggregate, values: Array, seen: Bools) -> pa.Array:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TypeVar
 
-from gingham.aggregates.counts import ONE
+from gingham.aggregates.base import ONE
 from gingham.columns.program import (
     AttributeInput,
     GridProgram,
+    InputColumn,
     KeySet,
     PartialProgram,
     Program,
@@ -105,9 +106,10 @@ class _Compiler:
                     made.add(partial.columns)
                     assert partial.of_one_row is not None
                     yield PartialProgram(
-                        inputs=tuple(
-                            None if sql == ONE else self._inputs.of(sql)
-                            for sql in partial.of_one_row
+                        columns=tuple(
+                            InputColumn(self._inputs.of(column.sql), column.how, column.digits)
+                            for column in partial.of_one_row
+                            if column != ONE
                         ),
                         monoid=partial.monoid,
                         names=tuple(

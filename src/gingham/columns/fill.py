@@ -11,10 +11,10 @@ import pyarrow as pa
 from gingham.columns.arrange import Arranged, Runs, time_order
 from gingham.columns.codes import Codes, coded
 from gingham.columns.conditions import ChunkConditions, Node, TextTests, compile_condition
-from gingham.columns.program import GridProgram, KeySet, PartialProgram, Program, Watch
+from gingham.columns.program import GridProgram, InputColumn, KeySet, PartialProgram, Program, Watch
 from gingham.columns.reduce import reduce_runs
 from gingham.columns.shard_pile import ShardPile
-from gingham.columns.vectors import Numbers, Vector, gathered, vector
+from gingham.columns.vectors import Numbers, Vector, derived, gathered, vector
 from gingham.core.arrays import Bools, Ints
 
 CHUNK = 1 << 16  # rows that are looked at together: their flags fit into the processor's cache
@@ -113,7 +113,7 @@ class Filler:
 
 def _reduced(partial: PartialProgram, rows: _Rows, runs: Runs, counts: Ints) -> list[Vector]:
     """The columns of a partial, reduced over each run of rows."""
-    inputs = [rows.vector(number) for number in partial.inputs if number is not None]
+    inputs = [rows.vector(column) for column in partial.columns]
     if partial.filter is None:
         if not inputs:
             return [Numbers(counts, None, pa.int64())]
@@ -140,7 +140,7 @@ class _Chunk:
         self.by_time = time_order(self.instants) if self.rows else None
         self.conditions = ChunkConditions(nodes, program.attributes, columns, self.codes, tests)
         self._codes: dict[int, Codes] = {}
-        self._vectors: dict[int, Vector] = {}
+        self._vectors: dict[InputColumn, Vector] = {}
 
     def codes(self, number: int) -> Codes:
         """The distinct values of an input, found once."""
@@ -148,11 +148,15 @@ class _Chunk:
             self._codes[number] = coded(self.columns[number])
         return self._codes[number]
 
-    def vector(self, number: int) -> Vector:
-        """The values of an input as a vector, made once."""
-        if number not in self._vectors:
-            self._vectors[number] = vector(self.columns[number])
-        return self._vectors[number]
+    def vector(self, column: InputColumn) -> Vector:
+        """The values of a column as a vector, made once."""
+        if column not in self._vectors:
+            if column.how == "value" and not column.digits:
+                self._vectors[column] = vector(self.columns[column.input])
+            else:
+                plain = self.vector(InputColumn(column.input, "value", 0))
+                self._vectors[column] = derived(plain, column.how, column.digits)
+        return self._vectors[column]
 
 
 class _ArrangedChunk:
@@ -164,7 +168,7 @@ class _ArrangedChunk:
         self.arranged = Arranged(chunk.instants, chunk.by_time, codes)
         self.group_numbers = groups.of([key.at(self.arranged.first_rows) for key in codes])
         self._runs: dict[int, Runs] = {}
-        self._vectors: dict[int, Vector] = {}
+        self._vectors: dict[InputColumn, Vector] = {}
 
     def runs(self, window: int) -> Runs:
         """The runs of rows between the edges of a window, found once."""
@@ -172,12 +176,12 @@ class _ArrangedChunk:
             self._runs[window] = self.arranged.runs(self.chunk.program.windows[window])
         return self._runs[window]
 
-    def vector(self, number: int) -> Vector:
-        """The values of an input in this order, made once."""
-        if number not in self._vectors:
-            found, order = self.chunk.vector(number), self.arranged.order
-            self._vectors[number] = found if order is None else found.take(order)
-        return self._vectors[number]
+    def vector(self, column: InputColumn) -> Vector:
+        """The values of a column in this order, made once."""
+        if column not in self._vectors:
+            found, order = self.chunk.vector(column), self.arranged.order
+            self._vectors[column] = found if order is None else found.take(order)
+        return self._vectors[column]
 
     def flags(self, condition: int) -> Bools:
         """A flag for each row, in this order: whether it meets a condition."""
@@ -200,14 +204,14 @@ class _Rows:
     def __init__(self, arranged: _ArrangedChunk, chosen: Ints | None) -> None:
         self._arranged, self.chosen = arranged, chosen
         self.count = arranged.chunk.rows if chosen is None else len(chosen)
-        self._vectors: dict[int, Vector] = {}
+        self._vectors: dict[InputColumn, Vector] = {}
 
-    def vector(self, number: int) -> Vector:
-        """The values of an input in these rows, made once."""
-        if number not in self._vectors:
-            found = self._arranged.vector(number)
-            self._vectors[number] = found if self.chosen is None else found.take(self.chosen)
-        return self._vectors[number]
+    def vector(self, column: InputColumn) -> Vector:
+        """The values of a column in these rows, made once."""
+        if column not in self._vectors:
+            found = self._arranged.vector(column)
+            self._vectors[column] = found if self.chosen is None else found.take(self.chosen)
+        return self._vectors[column]
 
     def flags(self, condition: int) -> Bools:
         """A flag for each of these rows: whether it meets another condition."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal, NamedTuple
 
 from gingham.aggregates.monoid import Monoid
 from gingham.algebra.edges import ResidueClass
@@ -22,15 +23,23 @@ class AttributeInput:
     test: TextTest | None = None
 
 
+class InputColumn(NamedTuple):
+    """A column that is made of an input, in the way of a `RowColumn`."""
+
+    input: int
+    how: Literal["value", "known", "zero", "high", "low"]
+    digits: int
+
+
 @dataclass(frozen=True, slots=True)
 class PartialProgram:
     """A partial of a grid: its columns for each row, how they merge, and the names they get.
 
-    An input of None stands for the number one in every row. With a `filter`, the number of a
-    condition, only rows that meet it count.
+    Without columns it is the number of rows. With a `filter`, the number of a condition, only rows
+    that meet it count.
     """
 
-    inputs: tuple[int | None, ...]
+    columns: tuple[InputColumn, ...]
     monoid: Monoid
     names: tuple[str, ...]
     filter: int | None = None

@@ -140,6 +140,33 @@ def vector(array: pa.Array) -> Vector:
     return Objects(array)
 
 
+def derived(column: Vector, how: str, digits: int) -> Vector:
+    """What a `RowColumn` makes of the values of its expression."""
+    match how:
+        case "known":
+            return Numbers(_known(column).astype(np.int64), None, pa.int64())
+        case "zero":
+            return Numbers(np.zeros(len(column)), _known(column), pa.float64())
+        case "high" | "low":
+            assert isinstance(column, Numbers)
+            half = column.values >> _LOW_BITS if how == "high" else column.values & _LOW_MASK
+            return Numbers(half, column.valid, column.type)
+        case _ if digits:
+            wider = pa.decimal128(digits, column.type.scale)
+            if isinstance(column, Decimals):
+                return replace(column, type=wider)
+            return Objects(column.to_arrow().cast(wider))
+        case _:
+            return column
+
+
+def _known(column: Vector) -> Bools:
+    """Where the values of a vector are not NULL."""
+    if isinstance(column, Objects):
+        return np.asarray(column.array.is_valid().to_numpy(zero_copy_only=False), dtype=bool)
+    return np.ones(len(column), dtype=bool) if column.valid is None else column.valid
+
+
 def joined(vectors: list[Vector]) -> Vector:
     """Several vectors of one type as one, one after the other."""
     if len(vectors) == 1:

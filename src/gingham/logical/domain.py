@@ -25,8 +25,8 @@ _INTEGERS = ("tinyint", "smallint", "int", "bigint")
 class Constant:
     """A literal of a query; `kind` is how SQL wrote it."""
 
-    kind: Literal["integer", "decimal", "double", "string", "boolean", "date", "null"]
-    value: Any
+    kind: Literal["integer", "decimal", "double", "string", "boolean", "date", "timestamp", "null"]
+    value: Any  # of a timestamp: microseconds since 1970
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +105,8 @@ def compared(attribute_type: str, constant: Constant) -> Domain | None:
             return STRING
         case "date" if constant.kind == "date":
             return DATE
+        case "timestamp" if constant.kind == "timestamp":
+            return INTEGER
         case "boolean" if constant.kind == "boolean":
             return BOOLEAN
         case _ if attribute_type.startswith("decimal"):
@@ -136,6 +138,8 @@ def cast_for(sql: str, attribute_type: str, domain: Domain) -> str:
     """The SQL of an expression cast to the type of its domain, where a cast is needed."""
     if domain == DOUBLE and attribute_type != "double":
         return f"CAST({sql} AS DOUBLE)"
+    if attribute_type == "timestamp":
+        return f"unix_micros({sql})"
     if domain == INTEGER and attribute_type != "bigint":
         return f"CAST({sql} AS BIGINT)"
     return sql

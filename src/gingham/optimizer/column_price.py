@@ -27,7 +27,7 @@ def column_seconds(queries: Sequence[BoundQuery], cost: Cost, statistics: RowSta
     inputs = {span.attribute.text or span.attribute.sql for span in spans}
     inputs |= {key for query in queries for key in query.keys}
     partials = [p for query in queries for a in query.aggregates for p in a.aggregate.partials]
-    inputs |= {sql for partial in partials for sql in partial.of_one_row or ()}
+    inputs |= {column.sql for partial in partials for column in partial.of_one_row or ()}
     per_row = len(inputs) * cost.input + len(spans) * cost.comparison
     if trial is not None and trial.rows:
         per_row += trial.text_seconds / trial.rows / cost.cores

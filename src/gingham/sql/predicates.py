@@ -50,6 +50,9 @@ _ESCAPES = {
     "\\\\": "\\", "\\'": "'", '\\"': '"', "\\n": "\n", "\\t": "\t", "\\r": "\r", "''": "'",
     "\\%": "\\%", "\\_": "\\_",  # these keep their backslash, for LIKE
 }  # fmt: skip
+_ZONED = re.compile(
+    r"(?!0000)\d{4}-\d{2}-\d{2}[ T]\d{2}:\d{2}:\d{2}(?:\.\d{6})?(?:Z|[+-](?:0\d|1[0-7]):[0-5]\d)"
+)
 # Tests of strings, by the function or the word that stands for them.
 _TESTS: dict[str, Literal["contains", "startswith", "endswith", "like", "rlike"]] = {
     "CONTAINS": "contains",
@@ -367,6 +370,8 @@ class Conditions:
             return _word_or_string(tokens[0])
         if len(tokens) == 2 and tokens[0].upper == "DATE" and tokens[1].kind == "string":
             return _date(tokens[1].text[1:-1])
+        if len(tokens) == 2 and tokens[0].upper == "TIMESTAMP" and tokens[1].kind == "string":
+            return _timestamp(tokens[1].text[1:-1])
         return None
 
     def _in_one_case(self, span: Span) -> tuple[Span, Callable[[str], str] | None]:
@@ -424,6 +429,18 @@ def _number(text: str, *, negative: bool) -> Constant | None:
     if -limit <= value < limit:
         return Constant("integer", value)
     return Constant("decimal", exact) if suffix == "" else None
+
+
+def _timestamp(text: str) -> Constant | None:
+    """The constant of TIMESTAMP '...' with a zone: without one it depends on the session."""
+    if not _ZONED.fullmatch(text):
+        return None
+    try:
+        moment = datetime.datetime.fromisoformat(text.replace(" ", "T", 1))
+    except ValueError:
+        return None
+    since = moment - datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+    return Constant("timestamp", since // datetime.timedelta(microseconds=1))
 
 
 def _date(text: str) -> Constant | None:
