@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
+from gingham import Loom
 from gingham.columns.text import matcher
 from gingham.columns.text.java_regex import NotReadError, read_regex
 from gingham.columns.text.matcher import TextMatcher, can_be_matched
@@ -117,6 +118,22 @@ def test_many_tests_are_answered_as_few_are(patterns: list[str], texts: list[str
         assert _matched(tests, texts) == few
     finally:
         matcher._FEW_TESTS = before
+
+
+def test_a_function_of_the_session_does_not_replace_one_of_sparks(spark: SparkSession):
+    """If it did, Spark would answer something else than what is answered here."""
+    rows = spark.sql("SELECT TIMESTAMP '2024-01-01 00:00:00' AS ts, 'abc' AS s")
+    loom = Loom(spark).stream("t", rows, time="ts")
+    spark.udf.register("contains", lambda *_: False, "boolean")
+    try:
+        sql = "SELECT count(*) AS n FROM t WHERE contains(s, 'b') GROUP BY window(ts, '1 minute')"
+        loom.add(sql, name="q")
+        rows.createOrReplaceTempView("t")
+        alone = [row["n"] for row in spark.sql(sql).collect()]
+        assert loom.run(way="columns").arrow("q")["n"].to_pylist() == alone == [1]
+    finally:
+        spark.sql("DROP TEMPORARY FUNCTION contains")
+        spark.catalog.dropTempView("t")
 
 
 def _matched(tests: list[TextTest], texts: list[str]) -> set[tuple[int, int]]:
