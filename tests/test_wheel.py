@@ -16,6 +16,7 @@ FOLDERS = {
     "algebra",
     "checkpoint",
     "cli",
+    "columns",
     "core",
     "datasets",
     "estimates",

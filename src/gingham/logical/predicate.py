@@ -47,8 +47,8 @@ class Attribute:
 
     sql: str
     domain: Domain
-    text: str | None = field(default=None, compare=False)
-    test: TextTest | None = field(default=None, compare=False)
+    text: str | None = field(default=None, compare=False, repr=False)
+    test: TextTest | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
