@@ -230,3 +230,14 @@ def _listed(name: str) -> str:
         f"WHERE vol IN ({LISTS[name]}) OR symbol = 'A' "
         "GROUP BY window(ts, '10 seconds', '5 seconds')"
     )
+
+
+def test_records_are_sent_for_grids_by_cells_beside_others_by_columns(packets: Loom):
+    """Records are of cells: queries that go by columns have none, and disturb none."""
+    # A sketch goes by cells only.
+    sketch = f"SELECT approx_count_distinct(suspicious) AS n FROM packets WHERE nodns {WINDOW}"
+    packets.add(sketch, name="by_cells")
+    expected = {name: packets.run(way="cells").arrow(name).to_pylist() for name in packets.queries}
+    answers = packets.run(send_records=True, way="columns")
+    assert {name: answers.arrow(name).to_pylist() for name in packets.queries} == expected
+    assert not answers.statistics.apart

@@ -62,12 +62,8 @@ class Filler:
             of_condition = by_key_set.setdefault(grid.key_set, {})
             of_condition.setdefault(grid.condition, []).append(grid)
         self._grids = by_key_set
-        self._piles = {grid.number: self._pile(grid) for grid in program.grids}
+        self._piles = {grid.number: ShardPile(grid.partials) for grid in program.grids}
         self._groups = {number: _GroupNumbers() for number in by_key_set}
-
-    def _pile(self, grid: GridProgram) -> ShardPile:
-        """An empty pile for the shards of a grid."""
-        return ShardPile(grid.partials)
 
     def shards(self, batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, pa.Table]]:
         """The shards of all rows: tables by the number of their grid, some grids repeatedly."""
@@ -79,12 +75,13 @@ class Filler:
 
     def _take(self) -> Iterator[tuple[int, pa.Table]]:
         """Hand on the shards that were made so far."""
+        values = {number: groups.values for number, groups in self._groups.items()}
         for grid in self._program.grids:
             pile = self._piles[grid.number]
             if len(pile):
                 names = self._program.key_sets[grid.key_set].names
-                yield grid.number, pile.table(names, self._groups[grid.key_set].values)
-            self._piles[grid.number] = self._pile(grid)
+                yield grid.number, pile.table(names, values[grid.key_set])
+            self._piles[grid.number] = ShardPile(grid.partials)
 
     def _add(self, columns: Sequence[pa.Array]) -> None:
         """Add a chunk of rows, given by its inputs, to the shards of all grids."""

@@ -37,7 +37,7 @@ def with_column_grids(
     }
     # Queries that run already come first: others may join the grids that they have.
     for query in sorted(queries, key=lambda q: q.name not in fixed.grid_of_query):
-        keys, classes = tuple(sorted(set(query.keys))), query.window.classes
+        keys, classes = query.key_set, query.window.classes
         number = fixed.grid_of_query.get(query.name)
         shape = query.where.sql, keys, classes
         # Two grids that run keep their shards apart, even if they have come to be of one shape.

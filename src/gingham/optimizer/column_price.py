@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gingham.algebra.edges import edge_rate
-from gingham.core.time import SECOND
 from gingham.logical.predicate import Span, leaves
 from gingham.optimizer.cost import Cost
 from gingham.plan.bound import BoundQuery
@@ -31,7 +29,7 @@ def column_seconds(queries: Sequence[BoundQuery], cost: Cost, statistics: RowSta
     per_row = len(inputs) * cost.input + len(spans) * cost.comparison
     if trial is not None and trial.rows:
         per_row += trial.text_seconds / trial.rows / cost.cores
-    grids = {(q.where.sql, tuple(sorted(set(q.keys))), q.window.classes): q for q in queries}
+    grids = {(q.where.sql, q.key_set, q.window.classes): q for q in queries}
     seconds = cost.workers
     for (condition, keys, classes), query in grids.items():
         selected = _SELECTED if trial is None else trial.selected.get(condition, _SELECTED)
@@ -40,7 +38,7 @@ def column_seconds(queries: Sequence[BoundQuery], cost: Cost, statistics: RowSta
             groups = trial.groups.get(keys, groups)
         columns = {c for a in query.aggregates for p in a.partials for c in p.columns}
         per_row += cost.condition + selected * (1 + len(columns)) * cost.update
-        slices = max(1.0, edge_rate(classes) * SECOND * statistics.seconds)
-        shards = expected_occupied(max(1.0, rows * selected), slices * groups)
+        bins = statistics.slices(classes) * groups
+        shards = expected_occupied(max(1.0, rows * selected), bins)
         seconds += shards * (cost.packed + len(columns) * cost.packed_column)
     return seconds + rows * (cost.row + per_row)

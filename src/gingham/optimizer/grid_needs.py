@@ -60,7 +60,7 @@ def need_of(query: BoundQuery, fixed: FixedDecisions) -> GridNeed:
     """What one query needs of a grid: its attributes, keys and conditions."""
     return GridNeed(
         attributes=query.attributes,
-        keys=tuple(sorted(set(query.keys))),
+        keys=query.key_set,
         grid=fixed.grid_of_query.get(query.name),
         conditions=frozenset(condition.sql for condition in query.conditions),
     )

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from gingham.algebra.edges import edge_rate
-from gingham.core.time import SECOND
 from gingham.optimizer.choose_grids import ChosenGrids, choose_grids
 from gingham.optimizer.choose_trees import ChosenTrees, choose_trees, forced_trees
 from gingham.optimizer.choose_ways import Way, choose_ways
@@ -123,11 +121,7 @@ def _cell_seconds(
     plan = optimize(stream, queries, cost, statistics, fixed, way="cells")
     forest = plan.forest
     shards = sum(
-        statistics.shards(
-            max(1.0, edge_rate(forest.trees[grid.tree]) * SECOND * statistics.seconds),
-            grid.axes,
-            grid.keys,
-        )
+        statistics.shards(statistics.slices(forest.trees[grid.tree]), grid.axes, grid.keys)
         for grid in forest.grids
     )
     return plan.seconds + shards * len(forest.columns) * cost.shard_column

@@ -85,6 +85,11 @@ class BoundQuery:
         """The windows that the query is answered for."""
         return self.query.window
 
+    @property
+    def key_set(self) -> tuple[str, ...]:
+        """The keys of the query, each once and in one order: queries with the same share groups."""
+        return tuple(sorted(set(self.keys)))
+
     def rewritten(
         self,
         where: Condition,

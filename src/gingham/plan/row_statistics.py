@@ -11,7 +11,9 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from gingham.algebra.edges import ResidueClass, edge_rate
 from gingham.core.arrays import Floats, Ints
+from gingham.core.time import SECOND
 from gingham.logical.domain import sort_key
 from gingham.logical.predicate import Attribute, Axis
 
@@ -101,6 +103,10 @@ class RowStatistics:
     def rate(self) -> float:
         """Rows of the stream per second of event time."""
         return self.rows / self.seconds
+
+    def slices(self, classes: Iterable[ResidueClass]) -> float:
+        """How many slices these edges cut the event time of the rows into."""
+        return max(1.0, edge_rate(classes) * SECOND * self.seconds)
 
     def shards(self, slices: float, axes: Iterable[Axis], keys: Sequence[str]) -> float:
         """The expected number of shards in a grid of these axes and keys, over so many slices."""

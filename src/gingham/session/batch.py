@@ -141,8 +141,9 @@ class BatchSession:
             other: Way = "cells" if by_columns.grids else "columns"
             why = f"the plan of {len(queries)} queries failed: {spark_message(error)}"
             detour = f"{why}; they go by {other}, which is a limit of Gingham's, not of the queries"
-            warnings.warn(detour, RuntimeWarning, stacklevel=2)
             answers = self._run_planned(stream, queries, replace(options, way=other, trees=None))
+            # Only now: if it had failed the other way, too, the plan would not have been to blame.
+            warnings.warn(detour, RuntimeWarning, stacklevel=2)
             return answers.with_detour(detour)
 
     def _run_planned(
@@ -153,8 +154,9 @@ class BatchSession:
         plan = self.plan(stream, queries, options.trees, options.way)
         enriched = self._sources.lookups.enrich(source.rows, plan.joins, plan.columns)
         cells = ConditionCache()
+        by_cells = replace(plan, forest=plan.forest.by_cells)
         records = choose_records(
-            plan, enriched, self._cost, cells, options.send_records, self._occupied_cells
+            by_cells, enriched, self._cost, cells, options.send_records, self._occupied_cells
         )
         with self._sources.lookups.checked():
             answers = run_shared(

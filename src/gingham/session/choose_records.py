@@ -7,10 +7,8 @@ from typing import Literal
 
 from pyspark.sql import DataFrame
 
-from gingham.algebra.edges import edge_rate
 from gingham.core.arrays import Ints
 from gingham.core.errors import FragmentError
-from gingham.core.time import SECOND
 from gingham.optimizer.cost import Cost
 from gingham.optimizer.decompose_fragments import decompose_fragments
 from gingham.plan.condition_cache import ConditionCache
@@ -47,7 +45,9 @@ def choose_records(
             "fragments are reduced to records, are not, or that is decided by cost",
             'True, False or "auto"',
         )
-    if send_records is False or (send_records == "auto" and not _records_may_gain(plan, cost)):
+    if send_records is False or not plan.forest.grids:
+        return None
+    if send_records == "auto" and not _records_may_gain(plan, cost):
         return None
     seen = occupied_cells(enriched, plan.forest, fold_cells(plan.forest, cells))
     forest_records = decompose_fragments(plan.forest, seen, cells)
@@ -78,7 +78,7 @@ def _records_are_cheaper(plan: Plan, forest_records: ForestRecords, seen: Ints, 
 def _saved_seconds(plan: Plan, cost: Cost, place: int, records: int) -> float:
     """Predicted seconds that so many records save over the shards of the grid at this place."""
     load, grid = plan.statistics, plan.forest.grids[place]
-    slices = max(1.0, edge_rate(plan.forest.trees[grid.tree]) * SECOND * load.seconds)
+    slices = load.slices(plan.forest.trees[grid.tree])
     conditions = plan.forest.placement.count(place)
     groups = load.groups ** len(grid.keys)
     fewer = expected_occupied(load.rows, slices * records * groups)
