@@ -81,12 +81,19 @@ class Query:
     columns: frozenset[str]  # of the enriched stream, that the query reads
 
     @property
+    def slot_names(self) -> frozenset[str]:
+        """The columns of its aggregates by window and keys, of which outputs are made."""
+        keys = (names.key(i) for i in range(len(self.keys)))
+        aggregates = (names.aggregate(i) for i in range(len(self.aggregates)))
+        return frozenset((names.WINDOW_START, names.WINDOW_END, *keys, *aggregates))
+
+    @property
+    def computed(self) -> tuple[str, ...]:
+        """The SQL of the outputs that are not simply a key, an aggregate or a window bound."""
+        slots = self.slot_names
+        return tuple(output.sql for output in self.outputs if output.sql not in slots)
+
+    @property
     def plain(self) -> bool:
         """True if every output is a key, an aggregate or a window bound, and there is no HAVING."""
-        slots = {
-            names.WINDOW_START,
-            names.WINDOW_END,
-            *(names.key(i) for i in range(len(self.keys))),
-            *(names.aggregate(i) for i in range(len(self.aggregates))),
-        }
-        return self.having is None and all(output.sql in slots for output in self.outputs)
+        return self.having is None and not self.computed

@@ -6,20 +6,18 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
-import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from gingham.core import names
 from gingham.core.errors import AnswerError, GinghamError
 from gingham.logical.query import Query
-from gingham.spark.spark_errors import SPARK_ERRORS, failed_alone, failed_job
+from gingham.spark.far_answers import FarAnswers
+from gingham.spark.outputs_together import OutputsTogether
+from gingham.spark.spark_errors import SPARK_ERRORS, failed_alone
 from gingham.spark.unshared import select_outputs
-
-_QUERY_NUMBER = "__query"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,36 +78,35 @@ class CollectedAnswer:
 
     spark: SparkSession
     query: Query
-    aggregated: pa.Table
+    outputs: OutputsTogether
     error: None = None
 
     def dataframe(self) -> DataFrame:
         """The answer as a DataFrame made from the driver's rows, with HAVING and SELECT."""
-        schema = from_arrow_schema(self.aggregated.schema)
-        return select_outputs(self.spark.createDataFrame(self.aggregated, schema), self.query)
+        aggregated = self.outputs.aggregated(self.query.name)
+        schema = from_arrow_schema(aggregated.schema)
+        return select_outputs(self.spark.createDataFrame(aggregated, schema), self.query)
 
     def arrow(self) -> pa.Table:
-        """The answer as an Arrow table; a Spark job applies HAVING and SELECT if need be."""
-        if self.query.plain:
-            return _rename_outputs(self.aggregated, self.query)
-        return self.dataframe().toArrow()
+        """The answer as an Arrow table; Spark applies HAVING and SELECT of many if need be."""
+        return self.outputs.answer(self.query.name)
 
 
 @dataclass(frozen=True, slots=True)
 class LazyAnswer:
-    """An answer whose aggregates Spark computes on the executors when they are needed."""
+    """An answer that executors compute when it is needed, with the others that they have."""
 
-    query: Query
-    aggregated: DataFrame
+    name: str
+    far: FarAnswers
     error: None = None
 
     def dataframe(self) -> DataFrame:
         """The answer as a DataFrame that Spark computes on the executors."""
-        return select_outputs(self.aggregated, self.query)
+        return self.far.dataframe(self.name)
 
     def arrow(self) -> pa.Table:
         """Let Spark compute the answer, and collect it as an Arrow table."""
-        return self.dataframe().toArrow()
+        return self.far.answer(self.name)
 
 
 @dataclass(frozen=True)  # no slots: cached properties need a __dict__
@@ -256,63 +253,3 @@ class Answers(Mapping[str, DataFrame]):
                 "one of these names",
             )
         return self.answers[name]
-
-
-class SelectedOutputs(NamedTuple):
-    """The answers that have rows, and the errors of queries that failed, both by query name."""
-
-    answers: dict[str, pa.Table]
-    failed: dict[str, GinghamError]
-
-
-def select_outputs_together(
-    spark: SparkSession, queries: Mapping[str, Query], aggregated: Mapping[str, pa.Table]
-) -> SelectedOutputs:
-    """Apply HAVING and SELECT of many queries to their aggregates by window and keys.
-
-    Queries with the same SELECT and HAVING over the same columns go through Spark together.
-    """
-    answers: dict[str, pa.Table] = {}
-    alike: dict[object, list[str]] = {}
-    for name, table in aggregated.items():
-        query = queries[name]
-        if query.plain:
-            answers[name] = _rename_outputs(table, query)
-        else:
-            alike.setdefault((table.schema, query.outputs, query.having), []).append(name)
-    failed: dict[str, GinghamError] = {}
-    for together in alike.values():
-        tables = {name: aggregated[name] for name in together}
-        try:
-            answers |= _select_same_outputs(spark, queries[together[0]], tables)
-        except SPARK_ERRORS as error:
-            if len(together) == 1:
-                failed[together[0]] = failed_job(error)
-                continue
-            # One of them raised; each gets what it would get alone.
-            for name in together:
-                alone = select_outputs_together(spark, queries, {name: aggregated[name]})
-                answers |= alone.answers
-                failed |= alone.failed
-    return SelectedOutputs({name: t for name, t in answers.items() if t.num_rows}, failed)
-
-
-def _select_same_outputs(
-    spark: SparkSession, query: Query, aggregated: Mapping[str, pa.Table]
-) -> dict[str, pa.Table]:
-    """Apply the SELECT and HAVING of one query to the aggregates of several, in one Spark job."""
-    numbered = pa.concat_tables(
-        table.append_column(_QUERY_NUMBER, pa.array(np.full(table.num_rows, i, dtype=np.int32)))
-        for i, table in enumerate(aggregated.values())
-    )
-    rows = spark.createDataFrame(numbered, from_arrow_schema(numbered.schema))
-    table = select_outputs(rows, query, _QUERY_NUMBER).toArrow()
-    numbers, table = table[_QUERY_NUMBER].to_numpy(), table.drop_columns([_QUERY_NUMBER])
-    return {name: table.filter(pa.array(numbers == i)) for i, name in enumerate(aggregated)}
-
-
-def _rename_outputs(aggregated: pa.Table, query: Query) -> pa.Table:
-    """The answer of a query whose SELECT has only keys, aggregates and window bounds."""
-    columns = [names.WINDOW_START, names.WINDOW_END, *(o.sql for o in query.outputs)]
-    aliases = [names.WINDOW_START, names.WINDOW_END, *(o.name for o in query.outputs)]
-    return aggregated.select(columns).rename_columns(aliases)

@@ -21,6 +21,7 @@ from gingham.plan.forest import Forest, Grid
 from gingham.plan.row_statistics import Trial
 from gingham.spark.event_time import bounded_micros_sql, micros_sql
 from gingham.spark.measure_rows import SAMPLE_ROWS
+from gingham.spark.packed_tables import packed, unpacked
 from gingham.spark.select_chain import SelectChain
 
 GRID, COUNT, PACKED = "__grid", "__count", "__packed"
@@ -85,20 +86,6 @@ def _row(grid: int, rows: int, table: pa.Table) -> pa.RecordBatch:
     """A row of what comes back: shards of a grid, made of so many rows."""
     found = {GRID: grid, COUNT: table.num_rows, names.ROWS: rows, PACKED: packed(table)}
     return pa.RecordBatch.from_pylist([found], _ARROW_SCHEMA)
-
-
-def packed(table: pa.Table) -> bytes:
-    """A table of shards in Arrow's format for streams."""
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as writer:
-        writer.write_table(table)
-    return sink.getvalue().to_pybytes()
-
-
-def unpacked(parts: Iterable[pa.Scalar]) -> pa.Table:
-    """The shards of one grid, from packed tables."""
-    tables = [pa.ipc.open_stream(part.as_buffer()).read_all() for part in parts]
-    return pa.concat_tables(tables, promote_options="permissive")
 
 
 def tables_by_grid(collected: pa.Table) -> dict[int, pa.Table]:

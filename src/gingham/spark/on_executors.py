@@ -1,8 +1,6 @@
-"""Finals on the executors: the same functions as on the driver, over the shards of some groups."""
+"""Finals of a stream on the executors: the same functions as on the driver, over some groups."""
 
 from __future__ import annotations
-
-from collections.abc import Mapping
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
@@ -13,55 +11,14 @@ from gingham.core import names
 from gingham.finals.answer import answer
 from gingham.finals.condense import condense
 from gingham.finals.frames import Due
-from gingham.finals.record_table import ShardReader
 from gingham.finals.shards import ShardTable, no_shards
 from gingham.plan.bound import BoundQuery
 from gingham.plan.condition_cache import ConditionCache
 from gingham.plan.forest import Forest
-from gingham.plan.slices import Slices
-from gingham.spark.rows_to_shards import in_grids_sql, shard_cell_sql
+from gingham.spark.rows_to_shards import in_grids_sql
 
 _BUCKET = "__bucket"
-_SHARDS_PER_BUCKET = 100_000
-_BUCKETS = 64  # if the number of shards is unknown
-
-
-def answer_on_executors(
-    query: BoundQuery,
-    shards: DataFrame,
-    count: int,
-    reader: ShardReader,
-    slices: Mapping[int, Slices],
-) -> DataFrame:
-    """Compute a query's aggregates by window and keys on the executors, where shards are.
-
-    `count` is the number of shards of the query's grid. No shard reaches the driver.
-    """
-    grid = reader.forest.grid_of(query)
-    cell = shard_cell_sql(reader.layout, slices)
-    shards_of_grid = shards.where(in_grids_sql(cell, [reader.grid_layout(grid)]))
-    bucket = _bucket_of_keys(query, reader.forest, max(1, count // _SHARDS_PER_BUCKET))
-
-    def compute(table: pa.Table) -> pa.Table:
-        """Answer the query for the groups of one bucket, on an executor."""
-        return answer(query, reader.table(table, slices), ConditionCache())
-
-    buckets = shards_of_grid.withColumn(_BUCKET, bucket).groupBy(_BUCKET)
-    return buckets.applyInArrow(compute, schema=from_arrow_schema(query.slots))
-
-
-def answer_unpacked(query: BoundQuery, shards: DataFrame, count: int, forest: Forest) -> DataFrame:
-    """Compute a query's aggregates on the executors, from the unpacked shards of its grid."""
-    number = forest.grid_of(query).number
-    bucket = _bucket_of_keys(query, forest, max(1, count // _SHARDS_PER_BUCKET))
-
-    def compute(table: pa.Table) -> pa.Table:
-        """Answer the query for the groups of one bucket, on an executor."""
-        shards = ShardTable(no_shards(forest), forest, apart={number: table})
-        return answer(query, shards, ConditionCache())
-
-    buckets = shards.withColumn(_BUCKET, bucket).groupBy(_BUCKET)
-    return buckets.applyInArrow(compute, schema=from_arrow_schema(query.slots))
+_BUCKETS = 64
 
 
 def answer_due_on_executors(
@@ -82,7 +39,7 @@ def answer_due_on_executors(
         complete = pa.concat_tables([table, no_shards(forest)], promote_options="default")
         return answer(query, ShardTable(complete, forest, fresh), ConditionCache(), due)
 
-    bucket = _bucket_of_keys(query, forest, _BUCKETS)
+    bucket = _bucket_of_keys(query, forest)
     buckets = needed.withColumn(_BUCKET, bucket).groupBy(_BUCKET)
     return buckets.applyInArrow(compute, schema=from_arrow_schema(query.slots))
 
@@ -100,7 +57,7 @@ def condense_on_executors(shards: DataFrame, forest: Forest) -> DataFrame:
     return shards.withColumn(_BUCKET, bucket).groupBy(_BUCKET).applyInArrow(compute, shards.schema)
 
 
-def _bucket_of_keys(query: BoundQuery, forest: Forest, buckets: int) -> Column:
+def _bucket_of_keys(query: BoundQuery, forest: Forest) -> Column:
     """The Spark column by which shards are shuffled: one bucket has all shards of a group."""
     keys = [names.key(forest.keys.index(k)) for k in forest.grid_of(query).keys]
-    return F.pmod(F.hash(*keys), F.lit(buckets)) if keys else F.lit(0)
+    return F.pmod(F.hash(*keys), F.lit(_BUCKETS)) if keys else F.lit(0)

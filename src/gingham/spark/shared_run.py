@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+import pyarrow as pa
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -28,14 +29,14 @@ from gingham.spark.answers import (
     QueryAnswer,
     Statistics,
 )
+from gingham.spark.far_answers import FarAnswers, answer_packed_shards, answer_shards
 from gingham.spark.fill_by_columns import (
     GRID,
     counts_by_grid,
     fill_by_columns,
     tables_by_grid,
-    unpacked_rows,
 )
-from gingham.spark.on_executors import answer_on_executors, answer_unpacked
+from gingham.spark.outputs_together import OutputsTogether
 from gingham.spark.rows_to_records import rows_to_records
 from gingham.spark.rows_to_shards import in_grids_sql, rows_to_shards, shard_cell_sql
 from gingham.spark.spark_errors import failed_answer
@@ -82,13 +83,16 @@ def run_shared(
         watch.lap("shards")
     on_executors = frozenset(grid for part in made for grid in part.on_executors)
     answers: dict[str, QueryAnswer] = {}
+    releases = [part.release for part in made]
     for part in made:
         own = part.queries
         local = [q for q in own if forest.grid_of(q) not in on_executors]
         answers |= _answer_on_driver(spark, local, part.table, cells)
-        if part.answer is not None:
-            for query in (q for q in own if forest.grid_of(q) in on_executors):
-                answers[query.name] = LazyAnswer(query.query, part.answer(query))
+        distant = [q for q in own if forest.grid_of(q) in on_executors]
+        if part.answered is not None and distant:
+            far = FarAnswers(spark, part.answered(distant), distant, most_on_driver)
+            answers |= {query.name: LazyAnswer(query.name, far) for query in distant}
+            releases.append(far.release)
     watch.lap("finals")
     statistics = Statistics(
         queries=len(forest.queries),
@@ -103,8 +107,8 @@ def run_shared(
 
     def release() -> None:
         """Free the shards that executors keep."""
-        for part in made:
-            part.release()
+        for free in releases:
+            free()
 
     if not on_executors:
         release()
@@ -120,7 +124,7 @@ class _Made:
     table: ShardTable
     shards: int
     on_executors: frozenset[Grid] = frozenset()
-    answer: Callable[[BoundQuery], DataFrame] | None = None
+    answered: Callable[[Sequence[BoundQuery]], DataFrame] | None = None  # from shards elsewhere
     release: Callable[[], object] = lambda: None
 
 
@@ -148,9 +152,7 @@ def _made_by_cells(
         table=reader.table(table, slices),
         shards=sum(counts.values()),
         on_executors=on_executors,
-        answer=lambda query: answer_on_executors(
-            query, shards, counts[reader.forest.grid_of(query)], reader, slices
-        ),
+        answered=lambda queries: answer_shards(queries, shards, counts, reader, slices),
         release=shards.unpersist,
     )
 
@@ -164,17 +166,12 @@ def _made_by_columns(packed: DataFrame, forest: Forest, most_on_driver: int) -> 
     remote = ", ".join(str(grid.number) for grid in on_executors)
     table = (packed.where(f"{GRID} NOT IN ({remote})") if remote else packed).toArrow()
 
-    def answer_there(query: BoundQuery) -> DataFrame:
-        """The aggregates of a query, computed by the executors."""
-        grid = forest.grid_of(query)
-        return answer_unpacked(query, unpacked_rows(packed, grid), counts[grid], forest)
-
     return _Made(
         queries=own.queries,
         table=ShardTable(no_shards(forest), forest, apart=tables_by_grid(table)),
         shards=sum(counts.values()),
         on_executors=on_executors,
-        answer=answer_there,
+        answered=lambda queries: answer_packed_shards(queries, packed, counts, forest),
         release=packed.unpersist,
     )
 
@@ -196,17 +193,20 @@ def _answer_on_driver(
     spark: SparkSession, queries: Iterable[BoundQuery], table: ShardTable, cells: ConditionCache
 ) -> dict[str, QueryAnswer]:
     """Answer queries from collected shards on the driver; one that fails affects no other."""
+    aggregated: dict[str, pa.Table] = {}
     answers: dict[str, QueryAnswer] = {}
     # Queries with the same condition one after the other: what they share is cached briefly.
-    for query in sorted(queries, key=lambda q: q.where.sql):
+    in_order = sorted(queries, key=lambda q: q.where.sql)
+    for query in in_order:
         try:
-            aggregated = answer(query, table, cells)
-            answers[query.name] = CollectedAnswer(spark, query.query, aggregated)
+            aggregated[query.name] = answer(query, table, cells)
         except GinghamError as error:
             answers[query.name] = FailedAnswer(error)
         except Exception as error:  # noqa: BLE001  (whatever it is, it is this query's alone)
             answers[query.name] = FailedAnswer(failed_answer(error))
-    return answers
+    answered = {q.name: q.query for q in in_order if q.name in aggregated}
+    outputs = OutputsTogether(spark, answered, aggregated)
+    return answers | {n: CollectedAnswer(spark, q, outputs) for n, q in answered.items()}
 
 
 def _count_shards(

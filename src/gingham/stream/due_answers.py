@@ -17,8 +17,8 @@ from gingham.plan.bound import BoundQuery
 from gingham.plan.condition_cache import ConditionCache
 from gingham.plan.forest import Forest
 from gingham.sinks.answer import Answer, LocalAnswer, StoredAnswer
-from gingham.spark.answers import select_outputs_together
 from gingham.spark.on_executors import answer_due_on_executors
+from gingham.spark.outputs_together import select_outputs_together
 from gingham.spark.spark_errors import SPARK_ERRORS, failed_answer, failed_job
 from gingham.spark.unshared import select_outputs
 from gingham.stream.holes import Holes
