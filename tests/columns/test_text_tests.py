@@ -42,7 +42,26 @@ REGEXES = [
     r"(?iu)É|ж|Ⓜ",
     r"(a|b)(c|d)?$",
 ]
-LIKES = ["kiss", "%kiss", "kiss%", "%kiss%", "k_ss", "%_", "_", "%", "", "10\\%", "a%b_c", "%é%"]
+LIKES = [
+    "kiss",
+    "k%s_",
+    "%i%s",
+    "a_%b",
+    "k%%s",
+    "k%x",
+    "%s\n%",
+    "%kiss",
+    "kiss%",
+    "%kiss%",
+    "k_ss",
+    "%_",
+    "_",
+    "%",
+    "",
+    "10\\%",
+    "a%b_c",
+    "%é%",
+]
 ENDS = ["", "\n", "\r\n", "\r", "\u0085", "\u2028", "\n\n", "x", " "]
 TEXTS = [
     start + text + end

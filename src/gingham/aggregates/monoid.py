@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from gingham.core.arrays import Array, Bools, Ints
-from gingham.core.decimals import shifted
+from gingham.core.decimals import to_decimals
 
 # Beyond merging each state once: linear ones may be subtracted and scaled, idempotent ones merged
 # twice, general ones neither.
@@ -193,8 +193,7 @@ def to_numpy(column: pa.Array, identity: Any) -> tuple[Array, Bools]:
 def from_numpy(values: Array, seen: Bools, kind: pa.DataType) -> pa.Array:
     """Convert aggregate values, and where they are not NULL, to a column: undoes `to_numpy`."""
     if pa.types.is_decimal(kind):
-        scaled = [shifted(int(v), -kind.scale) for v in values]
-        return pa.array(scaled, type=kind, mask=~seen)
+        return to_decimals(values, seen, kind)
     return pa.array(values, mask=~seen).cast(kind)
 
 
@@ -207,8 +206,11 @@ def unscaled(column: pa.Array) -> Array:
     """Convert decimals to Python integers without their scale, exact at any size; NULL is zero."""
     words = np.frombuffer(cast("pa.Buffer", column.buffers()[1]), dtype="<u8")
     words = words.reshape(-1, 2)[column.offset : column.offset + len(column)]
-    high = words[:, 1].view("<i8").astype(object)
-    values = high * (1 << 64) + words[:, 0].astype(object)
+    low, high = words[:, 0], words[:, 1].view("<i8")
+    if (high == low.view("<i8") >> 63).all():
+        values = low.view("<i8").astype(object)
+    else:
+        values = high.astype(object) * (1 << 64) + low.astype(object)
     if column.null_count:
         values[column.is_null().to_numpy(zero_copy_only=False)] = 0
     return values

@@ -18,7 +18,7 @@ from gingham.aggregates.monoid import (
     to_numpy,
 )
 from gingham.core.arrays import Array, Bools
-from gingham.core.decimals import shifted
+from gingham.core.decimals import as_longs, to_decimals
 from gingham.core.errors import AnswerError, QueryError
 
 ADD_DOUBLES = Elementwise(np.add, 0.0)
@@ -94,6 +94,7 @@ ADD_LONG_DECIMALS = _AddOrOverflow(np.add, 0, limit=10**38)
 ADD_INTERVALS = _AddOrOverflow(np.add, 0, limit=1 << 63)
 # Spark's sum has ten digits more than what is added, at most 38: up to 28 it cannot overflow.
 _LONG_DECIMAL = 28
+_MOST_DIVIDED = 1 << 61  # so that twice a rest is a long, too
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,14 +193,14 @@ def decimals(aggregate: Aggregate, values: Array, seen: Bools) -> pa.Array:
     """
     result = aggregate.call.result
     limit = 10**result.precision
-    fits = np.array([abs(v) < limit for v in values], dtype=bool)
+    longs = as_longs(values)
+    if longs is None:
+        fits = np.array([abs(v) < limit for v in values], dtype=bool)
+    else:
+        fits = (longs < limit) & (longs > -limit)
     if aggregate.call.raises and not (fits | ~seen).all():
         raise overflow(aggregate)
-    scaled = [
-        shifted(int(v), -result.scale) if s and f else None
-        for v, s, f in zip(values, seen, fits, strict=True)
-    ]
-    return pa.array(scaled, type=result)
+    return to_decimals(values if longs is None else longs, seen & fits, result)
 
 
 def overflow(aggregate: Aggregate) -> AnswerError:
@@ -216,6 +217,8 @@ def _within_bigint(aggregate: Aggregate, values: Array) -> tuple[Array, Bools]:
 
     Those that do not fit are an error in ANSI mode, NULL for try_sum, else wrapped as in Java.
     """
+    if (longs := as_longs(values)) is not None:
+        return longs, np.ones(len(longs), dtype=bool)
     fits = np.array([-(1 << 63) <= v < (1 << 63) for v in values], dtype=bool)
     if aggregate.call.raises and not fits.all():
         raise overflow(aggregate)
@@ -236,6 +239,13 @@ def _intervals(aggregate: Aggregate, values: Array, seen: Bools) -> pa.Array:
 
 def _quotients(totals: Array, counts: Array, scale: int = 1) -> Array:
     """Divide scaled sums by counts as exact integers, rounding as Spark does; 0 without values."""
+    longs = as_longs(totals)
+    most = _MOST_DIVIDED // scale
+    if longs is not None and bool(((longs < most) & (longs > -most)).all()):
+        divisors = np.maximum(counts, 1).astype(np.int64)
+        quotients, rests = np.divmod(np.abs(longs) * scale, divisors)
+        quotients += 2 * rests >= divisors
+        return np.where(counts > 0, np.where(longs < 0, -quotients, quotients), 0)
     pairs = zip(totals, counts, strict=True)
     divided = [_divide_half_up(int(t) * scale, int(n)) if n else 0 for t, n in pairs]
     return np.array(divided, dtype=object)

@@ -8,17 +8,20 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from gingham.aggregates.counts import ADD_INTEGERS
 from gingham.columns.arrange import Arranged, Runs, time_order
 from gingham.columns.codes import Codes, coded
 from gingham.columns.conditions import ChunkConditions, Node, TextTests, compile_condition
 from gingham.columns.program import GridProgram, InputColumn, KeySet, PartialProgram, Program, Watch
-from gingham.columns.reduce import reduce_runs
+from gingham.columns.reduce import moments_of_rows, reduce_runs
 from gingham.columns.shard_pile import ShardPile
-from gingham.columns.vectors import Numbers, Vector, derived, gathered, vector
+from gingham.columns.vectors import Numbers, Vector, derived, gathered, halves, vector
 from gingham.core.arrays import Bools, Ints
 
 CHUNK = 1 << 16  # rows that are looked at together: their flags fit into the processor's cache
 _MOST_SHARDS = 1 << 21  # that are held before they are handed on
+_SMALL = 1 << 45  # a chunk of numbers below this adds up to a long
+_BIGINTS, _MOMENTS = ("high", "low"), ("known", "value", "zero")  # columns made of one input
 
 
 @dataclass
@@ -110,15 +113,26 @@ class Filler:
 
 def _reduced(partial: PartialProgram, rows: _Rows, runs: Runs, counts: Ints) -> list[Vector]:
     """The columns of a partial, reduced over each run of rows."""
-    inputs = [rows.vector(column) for column in partial.columns]
-    if partial.filter is None:
-        if not inputs:
-            return [Numbers(counts, None, pa.int64())]
+    if partial.filter is not None:
+        kept = rows.flags(partial.filter)
+        if not partial.columns:
+            return [Numbers(np.add.reduceat(kept, runs.starts, dtype=np.int64), None, pa.int64())]
+        inputs = [rows.vector(column).only(kept) for column in partial.columns]
         return reduce_runs(partial.monoid, inputs, runs.starts)
-    kept = rows.flags(partial.filter)
-    if not inputs:
-        return [Numbers(np.add.reduceat(kept, runs.starts, dtype=np.int64), None, pa.int64())]
-    return reduce_runs(partial.monoid, [column.only(kept) for column in inputs], runs.starts)
+    hows = tuple(column.how for column in partial.columns)
+    if all(c.how == "known" and not rows.has_null(c) for c in partial.columns):
+        return [Numbers(counts, None, pa.int64())]
+    if hows in (_BIGINTS, _MOMENTS):
+        # Several columns of one input, of which its values need to be looked at only once.
+        values = rows.vector(InputColumn(partial.columns[0].input, "value", 0))
+        if isinstance(values, Numbers) and hows == _MOMENTS:
+            return moments_of_rows(values, runs.starts, counts)
+        if isinstance(values, Numbers) and rows.adds_up(partial.columns[0]):
+            (total,) = reduce_runs(ADD_INTEGERS, [values], runs.starts)
+            assert isinstance(total, Numbers)
+            return [*halves(total)]
+    inputs = [rows.vector(column) for column in partial.columns]
+    return reduce_runs(partial.monoid, inputs, runs.starts)
 
 
 class _Chunk:
@@ -138,6 +152,7 @@ class _Chunk:
         self.conditions = ChunkConditions(nodes, program.attributes, columns, self.codes, tests)
         self._codes: dict[int, Codes] = {}
         self._vectors: dict[InputColumn, Vector] = {}
+        self._adds_up: dict[int, bool] = {}
 
     def codes(self, number: int) -> Codes:
         """The distinct values of an input, found once."""
@@ -154,6 +169,15 @@ class _Chunk:
                 plain = self.vector(InputColumn(column.input, "value", 0))
                 self._vectors[column] = derived(plain, column.how, column.digits)
         return self._vectors[column]
+
+    def adds_up(self, number: int) -> bool:
+        """Whether the integers of an input are small enough for sums of a whole chunk."""
+        if number not in self._adds_up:
+            found = self.vector(InputColumn(number, "value", 0))
+            assert isinstance(found, Numbers)
+            low, high = found.values.min(), found.values.max()
+            self._adds_up[number] = bool(low > -_SMALL and high < _SMALL)
+        return self._adds_up[number]
 
 
 class _ArrangedChunk:
@@ -209,6 +233,14 @@ class _Rows:
             found = self._arranged.vector(column)
             self._vectors[column] = found if self.chosen is None else found.take(self.chosen)
         return self._vectors[column]
+
+    def has_null(self, column: InputColumn) -> bool:
+        """Whether the input of a column is NULL anywhere in the chunk."""
+        return self._arranged.chunk.columns[column.input].null_count > 0
+
+    def adds_up(self, column: InputColumn) -> bool:
+        """Whether the integers of a column are small enough for sums of a whole chunk."""
+        return self._arranged.chunk.adds_up(column.input)
 
     def flags(self, condition: int) -> Bools:
         """A flag for each of these rows: whether it meets another condition."""

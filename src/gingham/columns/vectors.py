@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from gingham.aggregates.monoid import from_numpy
 from gingham.core.arrays import Array, Bools, Ints
+from gingham.core.decimals import longs_to_decimals
 
 _DTYPES: dict[pa.DataType, np.dtype[np.generic]] = {
     pa.int8(): np.dtype(np.int8),
@@ -23,11 +24,15 @@ _DTYPES: dict[pa.DataType, np.dtype[np.generic]] = {
 _LOW_BITS = 32
 _LOW_MASK = (1 << _LOW_BITS) - 1
 DIGITS_OF_A_LONG = 18
+_FEW_DIGITS = 13  # a hundred thousand numbers of so many digits add up to a long
 
 
 @dataclass(frozen=True, slots=True)
 class Numbers:
-    """Numbers, instants, days or booleans; where `valid` is false they are NULL."""
+    """Numbers, instants, days or booleans; where `valid` is false they are NULL, and stored as 0.
+
+    Decimals of few digits are integers without their scale.
+    """
 
     values: Array
     valid: Bools | None
@@ -43,10 +48,13 @@ class Numbers:
 
     def only(self, kept: Bools) -> Numbers:
         """The same values, NULL where they are not kept."""
-        return replace(self, valid=kept if self.valid is None else self.valid & kept)
+        valid = kept if self.valid is None else self.valid & kept
+        return numbers(self.values, valid, self.type)
 
     def to_arrow(self) -> pa.Array:
         """The values as an Arrow array of their type."""
+        if pa.types.is_decimal(self.type):
+            return longs_to_decimals(self.values, self.valid, self.type)
         mask = None if self.valid is None else ~self.valid
         if pa.types.is_boolean(self.type):
             return pa.array(self.values.astype(bool), self.type, mask=mask)
@@ -83,11 +91,7 @@ class Decimals:
         if len(self) and (np.abs(self.high) >= 1 << 30).any():
             whole = self.high.astype(object) * (1 << _LOW_BITS) + self.low
             return from_numpy(whole, valid, self.type)
-        whole = (self.high << _LOW_BITS) + self.low
-        words = np.empty((len(self), 2), dtype=np.int64)
-        words[:, 0], words[:, 1] = whole, whole >> 63  # the sign fills the upper word
-        bits = None if self.valid is None else pa.py_buffer(np.packbits(valid, bitorder="little"))
-        return pa.Array.from_buffers(self.type, len(self), [bits, pa.py_buffer(words)])
+        return longs_to_decimals((self.high << _LOW_BITS) + self.low, self.valid, self.type)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +125,18 @@ class Objects:
 Vector = Numbers | Decimals | Objects
 
 
+def numbers(values: Array, valid: Bools | None, kind: pa.DataType) -> Numbers:
+    """Numbers with anything where they are NULL."""
+    if valid is None:
+        return Numbers(values, None, kind)
+    return Numbers(np.where(valid, values, values.dtype.type(0)), valid, kind)
+
+
+def split_decimals(whole: Ints, valid: Bools | None, kind: pa.DataType) -> Decimals:
+    """Decimals from integers without their scale."""
+    return Decimals(whole >> _LOW_BITS, whole & _LOW_MASK, valid, kind)
+
+
 def vector(array: pa.Array) -> Vector:
     """The vector of an Arrow array."""
     kind = array.type
@@ -128,7 +144,9 @@ def vector(array: pa.Array) -> Vector:
         filled = array.fill_null(False) if array.null_count else array
         return Numbers(filled.to_numpy(zero_copy_only=False), _valid(array), kind)
     if kind in _DTYPES or pa.types.is_timestamp(kind) or pa.types.is_duration(kind):
-        return Numbers(_values(array, _dtype(kind)), _valid(array), kind)
+        return numbers(_values(array, _dtype(kind)), _valid(array), kind)
+    if pa.types.is_decimal128(kind) and kind.precision <= _FEW_DIGITS:
+        return numbers(np.ascontiguousarray(decimal_words(array)[:, 0]), _valid(array), kind)
     # What Spark sums has ten digits more than what it was made of.
     if pa.types.is_decimal128(kind) and kind.precision <= DIGITS_OF_A_LONG + 10:
         valid, words = _valid(array), decimal_words(array)
@@ -136,7 +154,7 @@ def vector(array: pa.Array) -> Vector:
         if valid is not None:
             low, sign = np.where(valid, low, 0), np.where(valid, sign, 0)
         if ((low >> 63) == sign).all():
-            return Decimals(low >> _LOW_BITS, low & _LOW_MASK, valid, kind)
+            return split_decimals(low, valid, kind)
     return Objects(array)
 
 
@@ -144,20 +162,28 @@ def derived(column: Vector, how: str, digits: int) -> Vector:
     """What a `RowColumn` makes of the values of its expression."""
     match how:
         case "known":
-            return Numbers(_known(column).astype(np.int64), None, pa.int64())
+            return Numbers(_known(column), None, pa.int64())
         case "zero":
             return Numbers(np.zeros(len(column)), _known(column), pa.float64())
         case "high" | "low":
             assert isinstance(column, Numbers)
-            half = column.values >> _LOW_BITS if how == "high" else column.values & _LOW_MASK
-            return Numbers(half, column.valid, column.type)
+            return halves(column)[0 if how == "high" else 1]
         case _ if digits:
             wider = pa.decimal128(digits, column.type.scale)
-            if isinstance(column, Decimals):
+            if not isinstance(column, Objects):
                 return replace(column, type=wider)
             return Objects(column.to_arrow().cast(wider))
         case _:
             return column
+
+
+def halves(column: Numbers) -> list[Numbers]:
+    """The upper and the lower 32 bits of integers."""
+    values = column.values
+    return [
+        Numbers(half, column.valid, column.type)
+        for half in (values >> _LOW_BITS, values & _LOW_MASK)
+    ]
 
 
 def _known(column: Vector) -> Bools:

@@ -42,7 +42,7 @@ from gingham.spark.rows_to_shards import in_grids_sql, rows_to_shards, shard_cel
 from gingham.spark.spark_errors import failed_answer
 from gingham.spark.spark_session import with_compiled_methods, without_adaptive_planning
 
-MOST_SHARDS_ON_DRIVER = 1_000_000
+MOST_SHARDS_ON_DRIVER = 2_000_000  # some hundred bytes each
 
 
 def run_shared(

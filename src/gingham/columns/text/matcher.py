@@ -9,12 +9,12 @@ from functools import cache, lru_cache
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from ahocorasick_rs import BytesAhoCorasick, Implementation
 
 from gingham.columns.text.java_regex import Anchored, NotReadError, Regex, read_regex
 from gingham.columns.text.like import read_like
-from gingham.core.arrays import Bools, Ints
+from gingham.columns.text.one_test import is_simple, where_true
+from gingham.core.arrays import Ints
 from gingham.logical.predicate import TextTest
 
 _REMEMBERED = 1 << 26  # bytes of strings whose answers are kept
@@ -132,7 +132,7 @@ class TextMatcher:
 
     def __init__(self, tests: Sequence[TextTest]) -> None:
         searches = [(number, _search(test)) for number, test in enumerate(tests)]
-        simple = [number for number, test in enumerate(tests) if _is_simple(test)]
+        simple = [number for number, test in enumerate(tests) if is_simple(test)]
         done = set(simple if len(simple) <= _FEW_TESTS else ())
         self._at_once = [(number, tests[number]) for number in sorted(done)]
         searches = [pair for pair in searches if pair[0] not in done]
@@ -149,7 +149,7 @@ class TextMatcher:
         found = {
             number: np.flatnonzero(where)
             for number, test in self._at_once
-            if (where := _where(values, test)).any()
+            if (where := where_true(values, test)).any()
         }
         if self._one_by_one:
             true: dict[int, list[int]] = {}
@@ -186,26 +186,6 @@ class TextMatcher:
                 if pattern is not None and pattern.search(characters) is not None:
                     found.add(test)
         return tuple(found)
-
-
-_KERNELS = {
-    "contains": "match_substring",
-    "startswith": "starts_with",
-    "endswith": "ends_with",
-    "like": "match_like",
-}
-
-
-def _is_simple(test: TextTest) -> bool:
-    """Whether Arrow answers a test as Spark does: all but regular expressions."""
-    return test.kind in _KERNELS
-
-
-def _where(values: pa.Array, test: TextTest) -> Bools:
-    """Where a test of strings is true."""
-    options = pc.MatchSubstringOptions(test.pattern)
-    found = pc.call_function(_KERNELS[test.kind], [values], options)
-    return np.asarray(found.fill_null(False).to_numpy(zero_copy_only=False), dtype=bool)
 
 
 @lru_cache(64)
