@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Collection, Iterable
 from typing import TypeVar
 
 from gingham.aggregates.base import ONE
@@ -11,17 +12,24 @@ from gingham.columns.program import (
     GridProgram,
     InputColumn,
     KeySet,
+    MapLookup,
     PartialProgram,
     Program,
     Watch,
 )
 from gingham.columns.text.matcher import can_be_matched
 from gingham.core import names
+from gingham.core.names import quoted, unquoted
 from gingham.logical.predicate import Attribute, attributes
 from gingham.plan.bound import BoundQuery, Condition, ConditionalAggregate
 from gingham.plan.forest import Forest, Grid
 
 _Value = TypeVar("_Value")
+# labels['job'], or coalesce(labels['job'], '') with a default.
+_LOOKUP = re.compile(
+    r"(?i:(?P<coalesce>coalesce)\s*\(\s*)?(?P<map>`[^`]+`|\w+)\s*\[\s*'(?P<key>[^'\\]*)'\s*\]"
+    r"(?(coalesce)\s*,\s*'(?P<default>[^'\\]*)'\s*\))"
+)
 
 
 def goes_by_columns(query: BoundQuery) -> bool:
@@ -31,15 +39,21 @@ def goes_by_columns(query: BoundQuery) -> bool:
 
 
 def compile_program(
-    forest: Forest, instant: str, *, watermark: int | None = None, ahead: str = ""
+    forest: Forest,
+    instant: str,
+    maps: Collection[str] = (),
+    *,
+    watermark: int | None = None,
+    ahead: str = "",
 ) -> Program:
     """The program that fills the grids of a forest by columns.
 
-    `instant` is SQL of the event time in microseconds. Columns of keys and partials have the names
-    that they have in shards of the whole forest. With a `watermark` rows are counted, too; `ahead`
-    is SQL of whether a row is too far in the future.
+    `instant` is SQL of the event time in microseconds, `maps` are the names of columns that map
+    strings to strings: what is looked up in them need not be sent for every row. Columns of keys
+    and partials have the names that they have in shards of the whole forest. With a `watermark`
+    rows are counted, too; `ahead` is SQL of whether a row is too far in the future.
     """
-    return _Compiler(forest, instant).program(watermark, ahead)
+    return _Compiler(forest, instant, maps).program(watermark, ahead)
 
 
 class _Numbers(dict[_Value, int]):
@@ -53,9 +67,10 @@ class _Numbers(dict[_Value, int]):
 class _Compiler:
     """Collects what the grids of a forest have in common."""
 
-    def __init__(self, forest: Forest, instant: str) -> None:
+    def __init__(self, forest: Forest, instant: str, maps: Collection[str]) -> None:
         self._forest = forest
-        self._inputs = _Numbers[str]({instant: 0})
+        self._maps = maps
+        self._inputs = _Numbers[str | MapLookup]({instant: 0})
         self._conditions = _Numbers[Condition]()
         self._key_sets = _Numbers[tuple[str, ...]]()
         self._windows = _Numbers[tuple[tuple[int, int], ...]]()
@@ -107,7 +122,7 @@ class _Compiler:
                     assert partial.of_one_row is not None
                     yield PartialProgram(
                         columns=tuple(
-                            InputColumn(self._inputs.of(column.sql), column.how, column.digits)
+                            InputColumn(self._input(column.sql), column.how, column.digits)
                             for column in partial.of_one_row
                             if column != ONE
                         ),
@@ -118,16 +133,24 @@ class _Compiler:
                         filter=where,
                     )
 
+    def _input(self, sql: str) -> int:
+        """The number of the input that has the values of an expression."""
+        found = _LOOKUP.fullmatch(sql.strip())
+        if found is None or unquoted(found["map"]) not in self._maps:
+            return self._inputs.of(sql)
+        column = self._inputs.of(quoted(unquoted(found["map"])))
+        return self._inputs.of(MapLookup(column, found["key"], found["default"]))
+
     def _attribute(self, attribute: Attribute) -> AttributeInput:
         """The input of an attribute; Spark evaluates tests that cannot be answered otherwise."""
         text, test = attribute.text, attribute.test
         if text is None or test is None or not can_be_matched(test):
-            return AttributeInput(self._inputs.of(attribute.sql), attribute.domain)
-        return AttributeInput(self._inputs.of(text), attribute.domain, test)
+            return AttributeInput(self._input(attribute.sql), attribute.domain)
+        return AttributeInput(self._input(text), attribute.domain, test)
 
     def _key_set(self, keys: tuple[str, ...]) -> KeySet:
         """The inputs and names of some keys."""
         return KeySet(
-            inputs=tuple(self._inputs.of(key) for key in keys),
+            inputs=tuple(self._input(key) for key in keys),
             names=tuple(names.key(self._forest.keys.index(key)) for key in keys),
         )

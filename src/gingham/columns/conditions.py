@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from gingham.columns.codes import Codes
+from gingham.columns.inputs import Inputs
 from gingham.columns.program import AttributeInput
 from gingham.columns.text.matcher import matcher
 from gingham.columns.vectors import (
@@ -166,20 +167,19 @@ class ChunkConditions:
         self,
         nodes: Sequence[Node],
         attributes: Mapping[str, AttributeInput],
-        columns: Sequence[pa.Array],
-        codes_of: Callable[[int], Codes],
+        inputs: Inputs,
+        rows: int,
         tests: TextTests,
     ) -> None:
         self._nodes = nodes
         self._attributes = attributes
-        self._columns = columns
-        self._codes_of = codes_of
+        self._inputs = inputs
         self._tests = tests
         self._matches: dict[int, dict[TextTest, Ints]] = {}
         self._values: dict[str, _Values] = {}
         self._leaves: dict[_Leaf, Bools] = {}
         self._found: dict[int, Bools] = {}
-        self._rows = len(columns[0])
+        self._rows = rows
         self._nowhere = np.zeros(self._rows, dtype=bool)
 
     def holds(self, number: int) -> Bools:
@@ -229,7 +229,7 @@ class ChunkConditions:
         """A flag for each row: whether the test of a string is true; anything for NULL."""
         number, test = self._attributes[attribute].input, self._attributes[attribute].test
         assert test is not None
-        codes = self._codes_of(number)
+        codes = self._inputs.codes(number)
         if number not in self._matches:
             self._matches[number] = self._tests.matches(number, codes.values)
         found = self._matches[number].get(test)
@@ -243,9 +243,9 @@ class ChunkConditions:
         """The values of an attribute, read once."""
         if attribute not in self._values:
             number, domain = (a := self._attributes[attribute]).input, a.domain
-            column, numbers, codes = self._columns[number], self._nowhere, None
+            column, numbers, codes = self._inputs[number], self._nowhere, None
             if pa.types.is_string(column.type):
-                codes = self._codes_of(number)
+                codes = self._inputs.codes(number)
             elif pa.types.is_decimal(column.type):
                 numbers = np.ascontiguousarray(decimal_words(column)[:, 0])
             elif isinstance(read := vector(column), Numbers):

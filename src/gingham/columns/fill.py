@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from gingham.aggregates.counts import ADD_INTEGERS
 from gingham.columns.arrange import Arranged, Runs, time_order
-from gingham.columns.codes import Codes, coded
 from gingham.columns.conditions import ChunkConditions, Node, TextTests, compile_condition
+from gingham.columns.inputs import Inputs
 from gingham.columns.program import GridProgram, InputColumn, KeySet, PartialProgram, Program, Watch
 from gingham.columns.reduce import moments_of_rows, reduce_runs
 from gingham.columns.shard_pile import ShardPile
@@ -34,10 +34,13 @@ class RowCounts:
     ahead: int = 0
     latest: int | None = None
 
-    def add(self, columns: Sequence[pa.Array], watch: Watch) -> Sequence[pa.Array]:
-        """Count the rows of a chunk; gives the columns of those with an event time."""
+    def add(self, columns: Sequence[pa.Array], ahead: pa.Array, watch: Watch) -> Sequence[pa.Array]:
+        """Count the rows of a chunk; gives the columns of those with an event time.
+
+        `ahead` are flags of the rows that are too far in the future.
+        """
         instants = columns[0]
-        self.ahead += int(np.count_nonzero(columns[watch.ahead].fill_null(False)))
+        self.ahead += int(np.count_nonzero(ahead.fill_null(False)))
         self.untimed += instants.null_count
         if instants.null_count:
             index = pa.array(np.flatnonzero(instants.is_valid()))
@@ -87,10 +90,13 @@ class Filler:
             self._piles[grid.number] = ShardPile(grid.partials)
 
     def _add(self, columns: Sequence[pa.Array]) -> None:
-        """Add a chunk of rows, given by its inputs, to the shards of all grids."""
+        """Add a chunk of rows, given by the inputs that were sent, to the shards of all grids."""
         if self._program.watch is not None:
-            columns = self.counts.add(columns, self._program.watch)
-        chunk = _Chunk(self._program, self._nodes, columns, self._tests)
+            watch = self._program.watch
+            ahead = Inputs(self._program, columns)[watch.ahead]
+            columns = self.counts.add(columns, ahead, watch)
+        inputs = Inputs(self._program, columns)
+        chunk = _Chunk(self._program, self._nodes, inputs, self._tests)
         if not chunk.rows:
             return
         for key_set, by_condition in self._grids.items():
@@ -142,29 +148,22 @@ class _Chunk:
         self,
         program: Program,
         nodes: Sequence[Node],
-        columns: Sequence[pa.Array],
+        inputs: Inputs,
         tests: TextTests,
     ) -> None:
-        self.program, self.columns = program, columns
-        self.instants = np.asarray(columns[0])
+        self.program, self.inputs = program, inputs
+        self.instants = np.asarray(inputs[0])
         self.rows = len(self.instants)
         self.by_time = time_order(self.instants) if self.rows else None
-        self.conditions = ChunkConditions(nodes, program.attributes, columns, self.codes, tests)
-        self._codes: dict[int, Codes] = {}
+        self.conditions = ChunkConditions(nodes, program.attributes, inputs, self.rows, tests)
         self._vectors: dict[InputColumn, Vector] = {}
         self._adds_up: dict[int, bool] = {}
-
-    def codes(self, number: int) -> Codes:
-        """The distinct values of an input, found once."""
-        if number not in self._codes:
-            self._codes[number] = coded(self.columns[number])
-        return self._codes[number]
 
     def vector(self, column: InputColumn) -> Vector:
         """The values of a column as a vector, made once."""
         if column not in self._vectors:
             if column.how == "value" and not column.digits:
-                self._vectors[column] = vector(self.columns[column.input])
+                self._vectors[column] = vector(self.inputs[column.input])
             else:
                 plain = self.vector(InputColumn(column.input, "value", 0))
                 self._vectors[column] = derived(plain, column.how, column.digits)
@@ -185,7 +184,7 @@ class _ArrangedChunk:
 
     def __init__(self, chunk: _Chunk, keys: KeySet, groups: _GroupNumbers) -> None:
         self.chunk = chunk
-        codes = [chunk.codes(i) for i in keys.inputs]
+        codes = [chunk.inputs.codes(i) for i in keys.inputs]
         self.arranged = Arranged(chunk.instants, chunk.by_time, codes)
         self.group_numbers = groups.of([key.at(self.arranged.first_rows) for key in codes])
         self._runs: dict[int, Runs] = {}
@@ -236,7 +235,7 @@ class _Rows:
 
     def has_null(self, column: InputColumn) -> bool:
         """Whether the input of a column is NULL anywhere in the chunk."""
-        return self._arranged.chunk.columns[column.input].null_count > 0
+        return self._arranged.chunk.inputs[column.input].null_count > 0
 
     def adds_up(self, column: InputColumn) -> bool:
         """Whether the integers of a column are small enough for sums of a whole chunk."""

@@ -12,6 +12,15 @@ from gingham.logical.predicate import Predicate, TextTest
 
 
 @dataclass(frozen=True, slots=True)
+class MapLookup:
+    """An input that is the value of a key in a map of strings; the default where that is NULL."""
+
+    map: int  # the input that has the maps
+    key: str
+    default: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class AttributeInput:
     """An attribute of conditions: the input that has its values, and how these are ordered.
 
@@ -76,10 +85,16 @@ class Watch:
 class Program:
     """All grids that are filled by columns in one pass, and what they have in common."""
 
-    inputs: tuple[str, ...]  # SQL that Spark evaluates for every row; the first is the instant
+    # SQL that Spark evaluates for every row, or what is looked up there; the first is the instant.
+    inputs: tuple[str | MapLookup, ...]
     attributes: dict[str, AttributeInput]  # by the SQL of the attribute
     conditions: tuple[Predicate, ...]
     key_sets: tuple[KeySet, ...]
     windows: tuple[tuple[ResidueClass, ...], ...]  # edges of slices
     grids: tuple[GridProgram, ...]
     watch: Watch | None = None  # of a stream, whose first input is NULL for rows in no window
+
+    @property
+    def sent(self) -> dict[int, str]:
+        """The inputs that Spark evaluates, by their numbers."""
+        return {i: sql for i, sql in enumerate(self.inputs) if isinstance(sql, str)}

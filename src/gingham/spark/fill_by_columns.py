@@ -9,6 +9,7 @@ from functools import partial
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.types import MapType, StringType
 
 from gingham.aggregates.monoid import flat
 from gingham.columns.compile import compile_program
@@ -40,7 +41,7 @@ def fill_by_columns(enriched: DataFrame, forest: Forest, time: str) -> DataFrame
     not look into it, and a grid has only the columns that its queries need.
     """
     rows = enriched.where(f"{quoted(time)} IS NOT NULL")
-    program = compile_program(forest, micros_sql(rows, time))
+    program = compile_program(forest, micros_sql(rows, time), _maps(rows))
     return _inputs(rows, program).mapInArrow(partial(_fill, program), _SCHEMA)
 
 
@@ -53,22 +54,32 @@ def fill_stream_by_columns(
     """
     ahead = f"{micros_sql(enriched, time)} > {last}L"
     instant = bounded_micros_sql(enriched, time, last)
-    program = compile_program(forest, instant, watermark=watermark, ahead=ahead)
+    program = compile_program(forest, instant, _maps(enriched), watermark=watermark, ahead=ahead)
     return _inputs(enriched, program).mapInArrow(partial(_fill, program), _SCHEMA)
 
 
 def try_columns(enriched: DataFrame, forest: Forest, time: str) -> Trial:
     """Look at the first rows that Spark finds, as a forest by columns would."""
     rows = enriched.where(f"{quoted(time)} IS NOT NULL").limit(SAMPLE_ROWS)
-    program = compile_program(forest, micros_sql(rows, time))
+    program = compile_program(forest, micros_sql(rows, time), _maps(rows))
     table = _inputs(rows, program).toArrow()
     return try_program(program, forest, [flat(column) for column in table.columns])
 
 
 def _inputs(rows: DataFrame, program: Program) -> DataFrame:
     """What a program computes with, for every row."""
-    inputs = [f"{sql} AS {names.input_(i)}" for i, sql in enumerate(program.inputs)]
+    inputs = [f"{sql} AS {names.input_(i)}" for i, sql in program.sent.items()]
     return SelectChain(rows).select(*inputs).to_dataframe()
+
+
+def _maps(rows: DataFrame) -> frozenset[str]:
+    """The columns that map strings to strings."""
+    kinds = ((field.name, field.dataType) for field in rows.schema.fields)
+    return frozenset(
+        name
+        for name, kind in kinds
+        if isinstance(kind, MapType) and kind.keyType == kind.valueType == StringType()
+    )
 
 
 def _fill(program: Program, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
