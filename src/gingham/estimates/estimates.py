@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.pandas.types import from_arrow_schema
 
 from gingham.core.errors import AnswerError, GinghamError
+from gingham.spark.to_dataframe import to_dataframe
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Estimates(Mapping[str, DataFrame]):
 
     def __getitem__(self, name: str) -> DataFrame:
         table = self.arrow(name)
-        return self.spark.createDataFrame(table, from_arrow_schema(table.schema))
+        return to_dataframe(self.spark, table)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.tables)

@@ -16,6 +16,7 @@ from gingham.checkpoint.seal import read_table, write_table
 from gingham.core import names
 from gingham.core.errors import CheckpointError
 from gingham.spark.spark_session import with_settings
+from gingham.spark.to_dataframe import to_dataframe
 
 _FOLDER = "folder"  # where the rows of a stored answer are
 _FILES = "files"  # the checksums of its files
@@ -88,7 +89,7 @@ class LocalAnswer:
 
     def frame(self, spark: SparkSession) -> DataFrame:
         """The rows of the answer as a Spark DataFrame."""
-        return spark.createDataFrame(self.rows)
+        return to_dataframe(spark, self.rows)
 
     def save(self, files: Files, name: str) -> None:
         """Write the rows into the checkpoint, to deliver them to the sink later."""

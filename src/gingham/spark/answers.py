@@ -10,13 +10,13 @@ from typing import Protocol
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.pandas.types import from_arrow_schema
 
 from gingham.core.errors import AnswerError, GinghamError
 from gingham.logical.query import Query
 from gingham.spark.far_answers import FarAnswers
 from gingham.spark.outputs_together import OutputsTogether
 from gingham.spark.spark_errors import SPARK_ERRORS, failed_alone
+from gingham.spark.to_dataframe import to_dataframe
 from gingham.spark.unshared import select_outputs
 
 
@@ -84,8 +84,7 @@ class CollectedAnswer:
     def dataframe(self) -> DataFrame:
         """The answer as a DataFrame made from the driver's rows, with HAVING and SELECT."""
         aggregated = self.outputs.aggregated(self.query.name)
-        schema = from_arrow_schema(aggregated.schema)
-        return select_outputs(self.spark.createDataFrame(aggregated, schema), self.query)
+        return select_outputs(to_dataframe(self.spark, aggregated), self.query)
 
     def arrow(self) -> pa.Table:
         """The answer as an Arrow table; Spark applies HAVING and SELECT of many if need be."""

@@ -8,12 +8,12 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 from pyspark.sql import SparkSession
-from pyspark.sql.pandas.types import from_arrow_schema
 
 from gingham.core import names
 from gingham.core.errors import GinghamError
 from gingham.logical.query import Query
 from gingham.spark.spark_errors import SPARK_ERRORS, failed_job
+from gingham.spark.to_dataframe import to_dataframe
 
 _QUERY, _ROW = "__query", "__row"
 # Bounds of one job: what Spark compiles, and what goes to it and back.
@@ -142,7 +142,7 @@ def _select(
     having = _of_each_query([(q.having, i) for i, q in enumerate(own) if q.having is not None])
     computed = _of_each_query([(sql, i) for i, q in enumerate(own) for sql in q.computed])
     columns = {sql: f"__output_{number}" for number, sql in enumerate(computed)}
-    asked = spark.createDataFrame(rows, from_arrow_schema(rows.schema))
+    asked = to_dataframe(spark, rows)
     if having:
         # As Spark does: HAVING takes what can be cast to a boolean.
         branches = (f"WHEN {who} THEN CAST(({sql}) AS BOOLEAN)" for sql, who in having.items())

@@ -14,7 +14,6 @@ from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.pandas.types import from_arrow_schema
 
 from gingham.checkpoint.files import Files
 from gingham.checkpoint.lease import Lease
@@ -26,6 +25,7 @@ from gingham.spark.on_executors import condense_on_executors
 from gingham.spark.rows_to_shards import in_grids_sql
 from gingham.spark.select_chain import SelectChain
 from gingham.spark.spark_errors import SPARK_ERRORS, spark_message
+from gingham.spark.to_dataframe import to_dataframe
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ class ExecutorShards:
             for folder, book in self._books.items()
         ]
         if on_driver.num_rows:
-            rows = self._spark.createDataFrame(on_driver, from_arrow_schema(on_driver.schema))
+            rows = to_dataframe(self._spark, on_driver)
             parts.append(rows.selectExpr("*", f"false AS {names.FRESH}"))
         if not parts:
             return None

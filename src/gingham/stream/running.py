@@ -14,13 +14,13 @@ import pyarrow as pa
 from py4j.protocol import Py4JError
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.streaming import StreamingQuery
 
 from gingham.core.errors import AnswerError, GinghamError, SinkError
 from gingham.sinks.memory import MemorySink
 from gingham.sinks.sink import Sink
 from gingham.spark.spark_errors import SPARK_ERRORS, stopped_stream
+from gingham.spark.to_dataframe import to_dataframe
 from gingham.stream.loop import Listener, StreamLoop
 from gingham.stream.progress import StreamProgress
 from gingham.stream.settings import StreamSettings
@@ -146,7 +146,7 @@ class Running:
 
     def __getitem__(self, name: str) -> DataFrame:
         table = self.arrow(name)
-        return self._spark.createDataFrame(table, from_arrow_schema(table.schema))
+        return to_dataframe(self._spark, table)
 
     @property
     def _all(self) -> Iterable[RunningStream]:
