@@ -22,6 +22,10 @@ class Codes:
         """How many distinct values there are."""
         return len(self.values)
 
+    def only(self, rows: Ints) -> Codes:
+        """The codes of some rows; values that they do not have keep their numbers."""
+        return Codes(self.values, self.numbers[rows])
+
     def at(self, rows: Ints) -> pa.Array:
         """The values in some rows."""
         return self.values.take(pa.array(self.numbers[rows]))

@@ -20,6 +20,7 @@ from gingham.core.arrays import Bools, Ints
 
 CHUNK = 1 << 16  # rows that are looked at together: their flags fit into the processor's cache
 _MOST_SHARDS = 1 << 21  # that are held before they are handed on
+_MOST_WANTED = 0.5  # of the rows: if more are wanted, all may as well be put in order
 _SMALL = 1 << 45  # a chunk of numbers below this adds up to a long
 _BIGINTS, _MOMENTS = ("high", "low"), ("known", "value", "zero")  # columns made of one input
 
@@ -100,8 +101,11 @@ class Filler:
         if not chunk.rows:
             return
         for key_set, by_condition in self._grids.items():
+            wanted = chunk.wanted(by_condition)
+            if wanted is not None and not len(wanted):
+                continue
             keys = self._program.key_sets[key_set]
-            arranged = _ArrangedChunk(chunk, keys, self._groups[key_set])
+            arranged = _ArrangedChunk(chunk, keys, self._groups[key_set], wanted)
             for condition, grids in by_condition.items():
                 rows = arranged.meeting(condition)
                 if rows is not None:
@@ -169,6 +173,14 @@ class _Chunk:
                 self._vectors[column] = derived(plain, column.how, column.digits)
         return self._vectors[column]
 
+    def wanted(self, conditions: Iterable[int]) -> Ints | None:
+        """The rows that meet any of some conditions; None if these are most rows."""
+        wanted = np.zeros(self.rows, dtype=bool)
+        for condition in conditions:
+            wanted |= self.conditions.holds(condition)
+        few = np.count_nonzero(wanted) < _MOST_WANTED * self.rows
+        return np.flatnonzero(wanted) if few else None
+
     def adds_up(self, number: int) -> bool:
         """Whether the integers of an input are small enough for sums of a whole chunk."""
         if number not in self._adds_up:
@@ -180,12 +192,23 @@ class _Chunk:
 
 
 class _ArrangedChunk:
-    """A chunk of rows in the order of group and time, for one key set."""
+    """The wanted rows of a chunk in the order of group and time, for one key set."""
 
-    def __init__(self, chunk: _Chunk, keys: KeySet, groups: _GroupNumbers) -> None:
+    def __init__(
+        self, chunk: _Chunk, keys: KeySet, groups: _GroupNumbers, wanted: Ints | None
+    ) -> None:
+        """`wanted` are the rows that count; None stands for all."""
         self.chunk = chunk
         codes = [chunk.inputs.codes(i) for i in keys.inputs]
-        self.arranged = Arranged(chunk.instants, chunk.by_time, codes)
+        instants, by_time = chunk.instants, chunk.by_time
+        if wanted is not None:
+            codes = [key.only(wanted) for key in codes]
+            instants = gathered(instants, wanted)
+            by_time = None if by_time is None else time_order(instants)
+        self.arranged = Arranged(instants, by_time, codes)
+        order = self.arranged.order
+        self.order = order if wanted is None else wanted if order is None else wanted[order]
+        self.rows = len(instants)
         self.group_numbers = groups.of([key.at(self.arranged.first_rows) for key in codes])
         self._runs: dict[int, Runs] = {}
         self._vectors: dict[InputColumn, Vector] = {}
@@ -199,13 +222,13 @@ class _ArrangedChunk:
     def vector(self, column: InputColumn) -> Vector:
         """The values of a column in this order, made once."""
         if column not in self._vectors:
-            found, order = self.chunk.vector(column), self.arranged.order
+            found, order = self.chunk.vector(column), self.order
             self._vectors[column] = found if order is None else found.take(order)
         return self._vectors[column]
 
     def flags(self, condition: int) -> Bools:
         """A flag for each row, in this order: whether it meets a condition."""
-        flags, order = self.chunk.conditions.holds(condition), self.arranged.order
+        flags, order = self.chunk.conditions.holds(condition), self.order
         return flags if order is None else gathered(flags, order)
 
     def meeting(self, condition: int) -> _Rows | None:
@@ -223,7 +246,7 @@ class _Rows:
 
     def __init__(self, arranged: _ArrangedChunk, chosen: Ints | None) -> None:
         self._arranged, self.chosen = arranged, chosen
-        self.count = arranged.chunk.rows if chosen is None else len(chosen)
+        self.count = arranged.rows if chosen is None else len(chosen)
         self._vectors: dict[InputColumn, Vector] = {}
 
     def vector(self, column: InputColumn) -> Vector:
