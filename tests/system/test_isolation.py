@@ -305,7 +305,7 @@ def test_many_queries_that_raise_at_once_fail_each_under_its_own_name(
 
 
 @pytest.mark.parametrize(
-    "names", list(batched(WAYS, IN_A_STREAM)) if ALL else [tuple(SAMPLE[1:9:2])]
+    "names", list(batched(WAYS, IN_A_STREAM)) if ALL else [tuple(SAMPLE[1:9:4])]
 )
 def test_queries_that_raise_in_one_stream_fail_each_under_its_own_name(
     names: tuple[str, ...], spark: SparkSession, rows: DataFrame, tmp_path: Path
