@@ -299,10 +299,13 @@ class _GroupNumbers:
 
 
 def _chunks(batches: Iterable[pa.RecordBatch]) -> Iterator[list[pa.Array]]:
-    """Batches of rows, several together until they are a chunk."""
+    """Batches of rows, several together until they are a chunk; a large one in parts.
+
+    No chunk has twice as many rows as it should: small numbers are added up without a check.
+    """
     waiting: list[pa.RecordBatch] = []
     rows = 0
-    for batch in batches:
+    for batch in (b.slice(at, CHUNK) for b in batches for at in range(0, b.num_rows, CHUNK)):
         waiting.append(batch)
         rows += batch.num_rows
         if rows >= CHUNK:

@@ -15,7 +15,7 @@ from gingham.logical.query import Query
 from gingham.spark.spark_errors import SPARK_ERRORS, failed_job
 from gingham.spark.to_dataframe import to_dataframe
 
-_QUERY, _ROW = "__query", "__row"
+_QUESTION, _ROW = "__question", "__row"
 # Bounds of one job: what Spark compiles, and what goes to it and back.
 _MOST_TEXTS = 64
 _MOST_ROWS = 1_000_000
@@ -129,18 +129,21 @@ def _select(
 ) -> dict[str, pa.Table]:
     """Apply HAVING and SELECT of queries over the same columns, in one Spark job.
 
-    Every row knows its query, and is asked only what that one asks. What comes back are the
+    Every row has the number of what its query asks, and is asked only that. What comes back are the
     numbers of the rows that HAVING keeps, and the outputs that had to be computed.
     """
     own = [queries[name] for name in aggregated]
     ends = np.cumsum([table.num_rows for table in aggregated.values()])
-    numbers = np.repeat(np.arange(len(own), dtype=np.int32), np.diff(ends, prepend=0))
+    # Not the query's number: the statement grows with what is asked, not with who asks.
+    questions: dict[tuple[str | None, tuple[str, ...]], int] = {}
+    asks = [questions.setdefault((q.having, q.computed), len(questions)) for q in own]
+    numbers = np.repeat(np.array(asks, dtype=np.int32), np.diff(ends, prepend=0))
     whole = pa.concat_tables(aggregated.values())
-    rows = whole.append_column(_QUERY, pa.array(numbers)).append_column(
+    rows = whole.append_column(_QUESTION, pa.array(numbers)).append_column(
         _ROW, pa.array(np.arange(len(numbers)))
     )
-    having = _of_each_query([(q.having, i) for i, q in enumerate(own) if q.having is not None])
-    computed = _of_each_query([(sql, i) for i, q in enumerate(own) for sql in q.computed])
+    having = _askers([(sql, i) for (sql, _), i in questions.items() if sql is not None])
+    computed = _askers([(sql, i) for (_, outputs), i in questions.items() for sql in outputs])
     columns = {sql: f"__output_{number}" for number, sql in enumerate(computed)}
     asked = to_dataframe(spark, rows)
     if having:
@@ -165,12 +168,12 @@ def _select(
     return answers
 
 
-def _of_each_query(texts: Sequence[tuple[str, int]]) -> dict[str, str]:
-    """For each different text, the SQL condition that a row is of one of its queries."""
+def _askers(texts: Sequence[tuple[str, int]]) -> dict[str, str]:
+    """For each different text, the SQL condition that a row's question has it."""
     askers: dict[str, list[str]] = {}
     for sql, number in texts:
         askers.setdefault(sql, []).append(str(number))
-    return {sql: f"{_QUERY} IN ({', '.join(numbers)})" for sql, numbers in askers.items()}
+    return {sql: f"{_QUESTION} IN ({', '.join(numbers)})" for sql, numbers in askers.items()}
 
 
 def _rename_outputs(aggregated: pa.Table, query: Query) -> pa.Table:
