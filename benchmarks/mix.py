@@ -60,12 +60,12 @@ def run(
     runs = CappedRuns(session, cap)
     if mixes:
         count = counts[0] if rows or quick else MIX_ROWS
-        with _written(session, count, console) as data:
+        with written_mix(session, count, console) as data:
             results += _measure_mixes(data, mixes, FEWEST if quick else MOST, runs, console)
         _show_spread(results, console)
     else:
         for count in counts:
-            with _written(session, count, console) as data:
+            with written_mix(session, count, console) as data:
                 warm_up(data.workload(mix_queries(FEWEST)), runs)
                 for n in sizes:
                     console.print(f"{count:,} rows, {n} queries")
@@ -83,7 +83,7 @@ def run(
 
 
 @dataclass(frozen=True, slots=True)
-class _Data:
+class MixRows:
     """The rows of a mix, as Spark and DuckDB read them from the same files."""
 
     spark: SparkSession
@@ -106,7 +106,7 @@ class _Data:
 
 
 @contextmanager
-def _written(spark: SparkSession, count: int, console: Console) -> Generator[_Data]:
+def written_mix(spark: SparkSession, count: int, console: Console) -> Generator[MixRows]:
     """The rows of a mix, in files as long as they are needed."""
     with tempfile.TemporaryDirectory(prefix="gingham-mix-") as folder:
         console.print(f"writing {count:,} rows")
@@ -124,7 +124,7 @@ def _written(spark: SparkSession, count: int, console: Console) -> Generator[_Da
                 "CREATE VIEW events AS SELECT epoch_us(ts) AS t, make_timestamp(epoch_us(seen)) "
                 f"AS seen, * EXCLUDE (ts, seen) FROM read_parquet('{files}/*.parquet')"
             )
-            yield _Data(spark, duck, spark.read.parquet(files), count)
+            yield MixRows(spark, duck, spark.read.parquet(files), count)
 
 
 def _one_scan(rows: DataFrame, queries: Sequence[MixQuery]) -> DataFrame:
@@ -173,7 +173,7 @@ def _ask_duck(duck: DuckDBPyConnection, query: MixQuery) -> int:
 
 
 def _measure_mixes(
-    data: _Data, mixes: int, most: int, runs: CappedRuns, console: Console
+    data: MixRows, mixes: int, most: int, runs: CappedRuns, console: Console
 ) -> Iterator[Result]:
     """Different random mixes of different sizes, each run once after a warm-up."""
     warm_up(data.workload(mix_queries(FEWEST)), runs)

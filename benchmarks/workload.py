@@ -17,9 +17,9 @@ from pyspark.sql.types import DataType, MapType, StringType
 
 import gingham
 from benchmarks.capped import CappedRuns, Done
-from benchmarks.peak_memory import forget_peak, peak_megabytes
+from benchmarks.peak_memory import forget_peak, peak_megabytes, watched_peaks
 from benchmarks.timing import PATIENCE, Timing
-from benchmarks.workload_report import Prediction, Result, Way
+from benchmarks.workload_report import Memory, Prediction, Result, Way
 from gingham.core.errors import GinghamError
 from tests.oracle.same_rows import canonical_row, rows_differ
 
@@ -103,8 +103,9 @@ def measure(workload: Workload, label: str, runs: CappedRuns, *, times: int) -> 
         failed |= {f"{name}, in DuckDB": why for name, why in asked_duck.failed.items()}
 
     forget_peak()
-    shared = _share(loom, workload, frozenset(picked), times, runs)
-    peak = peak_megabytes()
+    with watched_peaks() as peaks:
+        shared = _share(loom, workload, frozenset(picked), times, runs)
+    memory = Memory(peak_megabytes(), peaks.jvm, peaks.workers)
     shared.note(len(names), timings, notes)
     prediction = _predict(loom, workload, runs, notes)
     if workload.scan is not None:
@@ -130,7 +131,7 @@ def measure(workload: Workload, label: str, runs: CappedRuns, *, times: int) -> 
         alone=shared.alone,
         statistics=shared.statistics,
         prediction=prediction,
-        peak=peak,
+        memory=memory,
         checked=len(compared),
         differences=tuple(line for line in differences if not line.endswith(": ")),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
@@ -49,6 +49,15 @@ class Prediction:
 
 
 @dataclass(frozen=True, slots=True)
+class Memory:
+    """Peaks in megabytes while queries ran and were fetched."""
+
+    driver: float  # the driver's Python
+    jvm: float  # which is driver and executor in one
+    workers: float  # all Python workers together
+
+
+@dataclass(frozen=True, slots=True)
 class Triggers:
     """Micro-batches of a stream: rows of each, and the seconds of each that came to its end."""
 
@@ -74,7 +83,7 @@ class Result:
     alone: tuple[str, ...] = ()  # queries that brought the shared job down
     statistics: Mapping[str, float] = field(default_factory=dict[str, float])
     prediction: Prediction | None = None
-    peak: float | None = None  # megabytes of the driver's Python while it ran and fetched
+    memory: Memory | None = None
     checked: int = 0
     differences: tuple[str, ...] = ()
     triggers: Triggers | None = None
@@ -115,7 +124,7 @@ class Result:
             "statistics": dict(self.statistics),
             "predicted": predicted.seconds if predicted else None,
             "predicted_from_counted_rows": predicted.counted if predicted else None,
-            "python_peak_megabytes": self.peak,
+            "peak_megabytes": asdict(self.memory) if self.memory else None,
             "checked": self.checked,
             "differences": list(self.differences),
             "triggers": {
@@ -137,7 +146,7 @@ def show(title: str, results: Sequence[Result], console: Console) -> None:
     table = Table(
         title=f"{title}: seconds, and how many times as long as run + fetch",
         caption="best of all turns, ~ first, * extrapolated from a part, > stopped by the cap; "
-        "predicted ? from assumed rows; measured is run; peak of the driver's Python",
+        "predicted ? from assumed rows; measured is run; peaks: driver's Python, JVM, workers",
         box=SIMPLE_HEAD,
         padding=(0, 1, 0, 0),
         pad_edge=False,
@@ -156,7 +165,7 @@ def show(title: str, results: Sequence[Result], console: Console) -> None:
             *(_compared(result, way) for way in ways),
             _predicted(result),
             f"{len(result.alone)}",
-            "-" if result.peak is None else f"{result.peak:,.0f}",
+            _peaks(result.memory),
             f"[red]{len(result.differences)} differ" if result.differences else f"{result.checked}",
         ]
         table.add_row(*cells, *([_trigger(result)] if streams else []))
@@ -234,6 +243,12 @@ def _predicted(result: Result) -> str:
         return "-"
     assumed = "" if result.prediction.counted else "?"
     return f"{result.prediction.seconds:,.2f}{assumed}\n/ {_seconds(result.timings[Way.RUN])}"
+
+
+def _peaks(memory: Memory | None) -> str:
+    if memory is None:
+        return "-"
+    return f"{memory.driver:,.0f}\n[dim]{memory.jvm:,.0f}, {memory.workers:,.0f}"
 
 
 def _trigger(result: Result) -> str:

@@ -75,7 +75,7 @@ class Filler:
     def shards(self, batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, pa.Table]]:
         """The shards of all rows: tables by the number of their grid, some grids repeatedly."""
         for chunk in _chunks(batches):
-            self._add(chunk)
+            self.add(chunk)
             if sum(len(pile) for pile in self._piles.values()) > _MOST_SHARDS:
                 yield from self._take()
         yield from self._take()
@@ -90,7 +90,7 @@ class Filler:
                 yield grid.number, pile.table(names, values[grid.key_set])
             self._piles[grid.number] = ShardPile(grid.partials)
 
-    def _add(self, columns: Sequence[pa.Array]) -> None:
+    def add(self, columns: Sequence[pa.Array]) -> None:
         """Add a chunk of rows, given by the inputs that were sent, to the shards of all grids."""
         if self._program.watch is not None:
             watch = self._program.watch

@@ -19,6 +19,8 @@ Way = Literal["auto", "cells", "columns"]
 MANY_NEEDS = 24
 # Up to so many, cells are taken without a look at the rows.
 FEW_NEEDS = 3
+# With more queries than this a trial would take seconds.
+MOST_TRIED = 2_000
 
 
 class ChosenWays(NamedTuple):
@@ -72,6 +74,6 @@ def have_little_in_common(queries: Sequence[BoundQuery]) -> bool:
 
 
 def needs_a_trial(queries: Sequence[BoundQuery]) -> bool:
-    """Whether rows must be looked at to decide between cells and columns."""
+    """Whether rows are looked at, to decide between cells and columns or to predict the latter."""
     able = [query for query in queries if goes_by_columns(query)]
-    return FEW_NEEDS < len(needs_of(able, FixedDecisions())) <= MANY_NEEDS
+    return len(able) <= MOST_TRIED and len(needs_of(able, FixedDecisions())) > FEW_NEEDS

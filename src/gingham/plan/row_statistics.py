@@ -84,8 +84,10 @@ class Trial:
 
     rows: int
     selected: Mapping[str, float]  # the part of the rows that meets each condition, by its SQL
-    groups: Mapping[tuple[str, ...], float]  # how many groups each key set has
-    text_seconds: float  # that testing strings takes for these rows, on one core
+    groups: Mapping[tuple[str, ...], float]  # how many groups each key set is likely to have
+    # Seconds that filling grids takes on one core: for a chunk of rows, however few, and each row.
+    chunk_seconds: float
+    row_seconds: float
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,1 +1,1 @@
-"""Plans as DataFrame expressions: no row crosses into Python, only shards do."""
+"""Plans as Spark jobs: rows to shards, by cells in the JVM or by columns in Python workers."""

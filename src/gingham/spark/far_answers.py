@@ -25,7 +25,7 @@ from gingham.plan.bound import BoundQuery
 from gingham.plan.condition_cache import ConditionCache
 from gingham.plan.forest import Forest, Grid
 from gingham.plan.slices import Slices
-from gingham.spark.fill_by_columns import GRID, PACKED
+from gingham.spark.fill_partition import GRID, PACKED
 from gingham.spark.outputs_together import OutputsTogether
 from gingham.spark.packed_tables import packed, unpacked
 from gingham.spark.rows_to_shards import in_grids_sql, shard_cell_sql

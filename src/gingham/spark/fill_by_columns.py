@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, fields
 from functools import partial
 
 import pyarrow as pa
@@ -13,7 +12,7 @@ from pyspark.sql.types import MapType, StringType
 
 from gingham.aggregates.monoid import flat
 from gingham.columns.compile import compile_program
-from gingham.columns.fill import Filler, RowCounts
+from gingham.columns.fill import RowCounts
 from gingham.columns.program import Program
 from gingham.columns.trial import try_program
 from gingham.core import names
@@ -21,17 +20,12 @@ from gingham.core.names import quoted
 from gingham.plan.forest import Forest, Grid
 from gingham.plan.row_statistics import Trial
 from gingham.spark.event_time import bounded_micros_sql, micros_sql
+from gingham.spark.fill_partition import COUNT, GRID, NO_GRID, PACKED, fill_partition
 from gingham.spark.measure_rows import SAMPLE_ROWS
-from gingham.spark.packed_tables import packed, unpacked
+from gingham.spark.packed_tables import unpacked
 from gingham.spark.select_chain import SelectChain
 
-GRID, COUNT, PACKED = "__grid", "__count", "__packed"
-NO_GRID = -1  # of the row that has the counts of a partition's rows
 _SCHEMA = f"{GRID} INT, {COUNT} BIGINT, {names.ROWS} BIGINT, {PACKED} BINARY"
-_ARROW_SCHEMA = pa.schema(
-    [(GRID, pa.int32()), (COUNT, pa.int64()), (names.ROWS, pa.int64()), (PACKED, pa.binary())]
-)
-_COUNTS = pa.schema([(field.name, pa.int64()) for field in fields(RowCounts)])
 
 
 def fill_by_columns(enriched: DataFrame, forest: Forest, time: str) -> DataFrame:
@@ -42,7 +36,7 @@ def fill_by_columns(enriched: DataFrame, forest: Forest, time: str) -> DataFrame
     """
     rows = enriched.where(f"{quoted(time)} IS NOT NULL")
     program = compile_program(forest, micros_sql(rows, time), _maps(rows))
-    return _inputs(rows, program).mapInArrow(partial(_fill, program), _SCHEMA)
+    return _inputs(rows, program).mapInArrow(partial(fill_partition, program), _SCHEMA)
 
 
 def fill_stream_by_columns(
@@ -55,7 +49,7 @@ def fill_stream_by_columns(
     ahead = f"{micros_sql(enriched, time)} > {last}L"
     instant = bounded_micros_sql(enriched, time, last)
     program = compile_program(forest, instant, _maps(enriched), watermark=watermark, ahead=ahead)
-    return _inputs(enriched, program).mapInArrow(partial(_fill, program), _SCHEMA)
+    return _inputs(enriched, program).mapInArrow(partial(fill_partition, program), _SCHEMA)
 
 
 def try_columns(enriched: DataFrame, forest: Forest, time: str) -> Trial:
@@ -80,23 +74,6 @@ def _maps(rows: DataFrame) -> frozenset[str]:
         for name, kind in kinds
         if isinstance(kind, MapType) and kind.keyType == kind.valueType == StringType()
     )
-
-
-def _fill(program: Program, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Fill the grids of a program with the rows of one partition, on an executor."""
-    filler = Filler(program)
-    for grid, table in filler.shards(batches):
-        rows, filler.rows_of[grid] = filler.rows_of[grid], 0
-        yield _row(grid, rows, table)
-    if program.watch is not None:
-        counts = pa.Table.from_pylist([asdict(filler.counts)], _COUNTS)
-        yield _row(NO_GRID, filler.counts.rows, counts)
-
-
-def _row(grid: int, rows: int, table: pa.Table) -> pa.RecordBatch:
-    """A row of what comes back: shards of a grid, made of so many rows."""
-    found = {GRID: grid, COUNT: table.num_rows, names.ROWS: rows, PACKED: packed(table)}
-    return pa.RecordBatch.from_pylist([found], _ARROW_SCHEMA)
 
 
 def tables_by_grid(collected: pa.Table) -> dict[int, pa.Table]:

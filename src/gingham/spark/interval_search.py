@@ -13,8 +13,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pyspark.ml.feature import Bucketizer
-
 from gingham.core import names
 from gingham.core.decimals import shifted
 from gingham.core.names import quoted
@@ -90,6 +88,9 @@ def with_positions(
     long = [s for s in searches if s not in short]
     bucketed = [s for s in long if s.in_doubles]
     if bucketed:
+        # It brings pandas and scipy along, for which every new worker would wait.
+        from pyspark.ml.feature import Bucketizer  # noqa: PLC0415
+
         finite = [[c for c in _cuts_as_doubles(s) if not math.isnan(c)] for s in bucketed]
         bucketizer = Bucketizer(
             splitsArray=[_bucketizer_splits(cuts) for cuts in finite],

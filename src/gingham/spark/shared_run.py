@@ -30,12 +30,8 @@ from gingham.spark.answers import (
     Statistics,
 )
 from gingham.spark.far_answers import FarAnswers, answer_packed_shards, answer_shards
-from gingham.spark.fill_by_columns import (
-    GRID,
-    counts_by_grid,
-    fill_by_columns,
-    tables_by_grid,
-)
+from gingham.spark.fill_by_columns import counts_by_grid, fill_by_columns, tables_by_grid
+from gingham.spark.fill_partition import GRID
 from gingham.spark.outputs_together import OutputsTogether
 from gingham.spark.rows_to_records import rows_to_records
 from gingham.spark.rows_to_shards import in_grids_sql, rows_to_shards, shard_cell_sql

@@ -19,12 +19,12 @@ from gingham.plan.forest import Forest, Grid, Plan
 from gingham.plan.slices import Slices, sliced
 from gingham.spark.event_time import any_instant, bounded_micros_sql, micros_sql
 from gingham.spark.fill_by_columns import (
-    GRID,
     counts_of_rows,
     fill_stream_by_columns,
     tables_by_grid,
     unpacked_rows,
 )
+from gingham.spark.fill_partition import GRID
 from gingham.spark.lookup_tables import LookupTables
 from gingham.spark.rows_to_shards import in_grids_sql, rows_to_shards, with_instants
 from gingham.spark.shared_run import grids_for_executors
