@@ -20,14 +20,18 @@ from gingham.plan.cell_sets import find_fragments, grid_reads, union_of
 from gingham.plan.condition_cache import ConditionCache
 from gingham.plan.forest import Forest
 
-# For some grids, by their numbers: the cell that each of their cells is counted in.
+# For some grids, by their numbers: the cell that each of their cells is counted in, or NOWHERE.
 FoldedCells = Mapping[int, Ints]
+NOWHERE = -1
 
 
-def fold_cells(forest: Forest, conditions: ConditionCache) -> FoldedCells:
+def fold_cells(
+    forest: Forest, conditions: ConditionCache, *, drop_unwanted: bool = False
+) -> FoldedCells:
     """Map every cell of every grid to the first cell of its fragment.
 
-    Grids of which every cell is a fragment are left out.
+    With `drop_unwanted`, cells that no query reads are counted nowhere. Grids in which every cell
+    is counted where it is are left out.
     """
     folded: dict[int, Ints] = {}
     for grid in forest.grids:
@@ -36,8 +40,12 @@ def fold_cells(forest: Forest, conditions: ConditionCache) -> FoldedCells:
         merged = union_of(reads.by_capability.values()).cell_sets
         cell_sets = [*reads.presence.values(), *merged.values()]
         if cell_sets:
-            fragment_of = find_fragments(np.column_stack(cell_sets)).fragment_of
+            read = np.column_stack(cell_sets)
+            fragment_of = find_fragments(read).fragment_of
             _, first, number = np.unique(fragment_of, return_index=True, return_inverse=True)
-            if len(first) < grid.cells:
-                folded[grid.number] = first[number.ravel()]
+            counted_in = first[number.ravel()]
+            if drop_unwanted:
+                counted_in = np.where(read.any(axis=1), counted_in, NOWHERE)
+            if not np.array_equal(counted_in, np.arange(grid.cells)):
+                folded[grid.number] = counted_in
     return folded

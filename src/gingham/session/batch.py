@@ -167,7 +167,10 @@ class BatchSession:
                 lambda: source.instant,
                 most_on_driver=options.most_on_driver,
                 cells=cells,
-                folded_cells=fold_cells(plan.forest, cells) if records is None else {},
+                # Nobody comes later who might want the rows that nobody wants now.
+                folded_cells={}
+                if records is not None
+                else fold_cells(plan.forest, cells, drop_unwanted=True),
                 forest_records=records,
             )
         self._records[stream] = records

@@ -12,6 +12,7 @@ from gingham.core import names
 from gingham.core.arrays import Ints
 from gingham.core.names import quoted
 from gingham.logical.domain import INTEGER
+from gingham.plan.fold import NOWHERE
 from gingham.plan.forest import Forest, Grid
 from gingham.plan.layout import GridLayout, Layout
 from gingham.plan.slices import Horizon, Periodic, Slices
@@ -46,8 +47,9 @@ def rows_to_shards(
     time, whose slice is NULL; otherwise such rows are left out, as Spark leaves them out of all
     windows.
 
-    `folded_cells` list, for some grids by their numbers, the cell that stands for each cell.
-    Rows after the instant `last` are taken for rows without a time.
+    `folded_cells` list, for some grids by their numbers, the cell that stands for each cell; rows
+    that are counted nowhere make no shard. Rows after the instant `last` are taken for rows
+    without a time.
     """
     rows = enriched if more_aggregates else enriched.where(f"{quoted(time)} IS NOT NULL")
     chain = with_slices_and_intervals(rows, forest, slices, time, last)
@@ -131,7 +133,10 @@ def _once_per_grid(
     slices: Mapping[int, Slices],
     folded_cells: Mapping[int, Ints],
 ) -> SelectChain:
-    """Repeat every row once per grid, with its `__code` there, or its `__slice` and `__cell`."""
+    """Repeat every row once per grid, with its `__code` there, or its `__slice` and `__cell`.
+
+    Left out are grids in which it is counted nowhere.
+    """
     slices_and_cells = [
         (names.slice_in(grid.tree), folded_cell_sql(grid, forest, folded_cells.get(grid.number)))
         for grid in forest.grids
@@ -139,9 +144,13 @@ def _once_per_grid(
     if fits_in_one_code(forest, slices):
         codes = [f"{number} * {forest.cells}L + {cell}" for number, cell in slices_and_cells]
         code = f"explode(array({', '.join(codes)}))" if len(codes) > 1 else codes[0]
-        return chain.with_columns(f"{code} AS {names.CODE}")
-    pairs = ", ".join(f"struct({number}, {cell})" for number, cell in slices_and_cells)
-    return chain.with_columns(f"inline(array({pairs})) AS ({names.SLICE}, {names.CELL})")
+        repeated, cell = chain.with_columns(f"{code} AS {names.CODE}"), names.CODE
+    else:
+        pairs = ", ".join(f"struct({number}, {cell})" for number, cell in slices_and_cells)
+        repeated = chain.with_columns(f"inline(array({pairs})) AS ({names.SLICE}, {names.CELL})")
+        cell = names.CELL
+    unwanted = any((fold == NOWHERE).any() for fold in folded_cells.values())
+    return repeated.where(f"{cell} IS NOT NULL") if unwanted else repeated
 
 
 def fits_in_one_code(layout: Layout, slices: Mapping[int, Slices]) -> bool:
@@ -254,12 +263,16 @@ def row_cell_sql(grid: Grid, forest: Forest) -> str:
 
 
 def folded_cell_sql(grid: Grid, forest: Forest, fold: Ints | None) -> str:
-    """Spark SQL of the cell that stands for a row's cell in a grid, by the list `fold`."""
+    """Spark SQL of the cell that stands for a row's cell in a grid, by the list `fold`.
+
+    NULL stands for nowhere.
+    """
     cell = row_cell_sql(grid, forest)
     if fold is None:
         return cell
     within = f"CAST({cell} - {grid.offset}L AS INT)"
-    return f"{grid.offset}L + get({array_sql(fold.tolist(), 'array<int>')}, {within})"
+    listed = [None if to == NOWHERE else to for to in fold.tolist()]
+    return f"{grid.offset}L + get({array_sql(listed, 'array<int>')}, {within})"
 
 
 def array_sql(values: Sequence[object], kind: str) -> str:
