@@ -10,6 +10,8 @@ from pyspark.sql import SparkSession
 
 # Spark starts its Python workers as `python3` unless told otherwise: that may be another Python.
 os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+# Workers that may not keep compiled code compile this package anew each time that one starts.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # "ci" tries the same examples every time; "soak" keeps looking: HYPOTHESIS_PROFILE=soak make test
 # No deadline in either: the first example to touch Spark waits for the JVM.

@@ -1,4 +1,4 @@
-"""`gingham calibrate`: the seconds that a row, a tree, a grid, a shard and a final take here.
+"""`gingham calibrate`: the seconds that rows, trees, grids and shards take on this machine.
 
 A few plans that differ in one of these at a time are forced over the same trades; non-negative
 least squares tell the parts of their times apart.
@@ -16,6 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 from rich.progress import Progress
 from scipy.optimize import nnls  # pyright: ignore[reportUnknownVariableType]
 
+from gingham.cli.calibrate_columns import calibrate_columns
 from gingham.datasets.trades import trades
 from gingham.loom import Loom
 from gingham.optimizer.cost import Cost
@@ -64,7 +65,8 @@ def calibrate(spark: SparkSession, rows: int = ROWS, progress: Progress | None =
             measurements.append(_measure(spark, inputs[divisor], rows // divisor, trial))
             if progress and bar is not None:
                 progress.advance(bar)
-    return _fit_cost(measurements[len(rounds) // (len(_DIVISORS) + 1) :])
+        by_cells = _fit_cost(measurements[len(rounds) // (len(_DIVISORS) + 1) :])
+        return calibrate_columns(spark, inputs[_DIVISORS[0]], rows // _DIVISORS[0], by_cells)
 
 
 def _trials() -> Iterator[_Trial]:

@@ -184,7 +184,9 @@ def run(
 @click.option("--save", metavar="FILE", help="Keep the costs: Loom(cost=Cost.read(FILE)).")
 @click.option("--rows", type=click.IntRange(min=1), help="Rows of the stream.")
 def calibrate(save: str | None, rows: int | None) -> None:
-    """Measure what a row, a tree, a grid, a shard and a final cost on this machine."""
+    """Measure what rows, trees, grids and shards cost on this machine, by cells and by columns."""
+    from dataclasses import asdict
+
     from rich.progress import Progress
 
     from gingham.cli.calibrate import ROWS, calibrate
@@ -195,9 +197,11 @@ def calibrate(save: str | None, rows: int | None) -> None:
     with Progress(transient=True) as progress:
         measured = calibrate(spark, rows or ROWS, progress)
     default = Cost()
-    for name in ("row", "tree", "grid", "shard", "final"):
-        here, usual = getattr(measured, name) * 1e9, getattr(default, name) * 1e9
-        click.echo(f"{name:6} {here:10,.1f} ns   (unless calibrated: {usual:,.1f} ns)")
+    for name, here in asdict(measured).items():
+        usual = getattr(default, name)
+        if here != usual:
+            nanoseconds = f"{here * 1e9:16,.1f} ns"
+            click.echo(f"{name:13} {nanoseconds}   (unless calibrated: {usual * 1e9:,.1f} ns)")
     if save:
         measured.write(save)
         click.echo(f"kept in {save}")

@@ -42,7 +42,8 @@ def try_program(program: Program, forest: Forest, columns: list[pa.Array]) -> Tr
             some = bool(numbers) and rows > 0
             seen = np.unique(np.stack(numbers), axis=1).shape[1] if some else 1
             groups[keys] = bins_for_occupied(rows, seen)
-    return Trial(rows, selected, groups, *_time_filling(program, columns))
+    row_bytes = sum(column.nbytes for column in columns) / max(1, rows)
+    return Trial(rows, selected, groups, row_bytes, *_time_filling(program, columns))
 
 
 class _Seconds(NamedTuple):

@@ -11,7 +11,25 @@ from gingham.optimizer.cost import Cost
 from gingham.plan.bound import BoundQuery
 from gingham.plan.row_statistics import RowStatistics, Trial, expected_occupied
 
-_SELECTED = 0.3  # the part of the rows that a condition is taken to select if nothing is known
+# Taken for granted if nothing was tried: the part of the rows that a condition selects, and the
+# bytes of an input.
+_SELECTED, _BYTES = 0.3, 8
+
+
+class ColumnWork(NamedTuple):
+    """What queries that go by columns have to be priced for."""
+
+    inputs: int  # of a row, that are handed to Python
+    constants: int  # with which inputs are compared
+    grids: tuple[GridWork, ...]
+
+
+class GridWork(NamedTuple):
+    """What the price of a grid by columns depends on."""
+
+    selected: float  # the part of the rows
+    columns: int  # of its shards
+    shards: float
 
 
 def column_seconds(queries: Sequence[BoundQuery], cost: Cost, statistics: RowStatistics) -> float:
@@ -20,32 +38,38 @@ def column_seconds(queries: Sequence[BoundQuery], cost: Cost, statistics: RowSta
     Every row is handed over with all inputs. What Python does with it was timed in a trial, or is
     put together from its parts.
     """
+    work, trial = column_work(queries, statistics), statistics.trial
+    row_bytes = work.inputs * _BYTES if trial is None else trial.row_bytes
+    per_row = cost.row + work.inputs * cost.input + row_bytes * cost.byte
+    in_python = (
+        _put_together(work, cost, statistics)
+        if trial is None
+        else python_seconds(trial, statistics.rows) / cost.cores
+    )
+    shards = sum(g.shards * (cost.packed + g.columns * cost.packed_column) for g in work.grids)
+    return cost.workers + statistics.rows * per_row + in_python + shards
+
+
+def column_work(queries: Sequence[BoundQuery], statistics: RowStatistics) -> ColumnWork:
+    """What queries would have to do by columns."""
     conditions = {c.sql: c for query in queries for c in query.conditions}
     spans = {s for c in conditions.values() for s in leaves(c.predicate) if isinstance(s, Span)}
     inputs = {span.attribute.text or span.attribute.sql for span in spans}
     inputs |= {key for query in queries for key in query.keys}
     partials = [p for query in queries for a in query.aggregates for p in a.aggregate.partials]
     inputs |= {column.sql for partial in partials for column in partial.of_one_row or ()}
-    grids = list(_grids(queries, statistics))
-    handed_over = statistics.rows * (cost.row + len(inputs) * cost.input)
-    in_python = (
-        _parts_in_python(grids, len(spans), cost, statistics)
-        if statistics.trial is None
-        else _tried_in_python(statistics.trial, cost, statistics)
-    )
-    shards = sum(g.shards * (cost.packed + g.columns * cost.packed_column) for g in grids)
-    return cost.workers + handed_over + in_python + shards
+    # One more is the event time.
+    return ColumnWork(len(inputs) + 1, len(spans), tuple(_grids(queries, statistics)))
 
 
-class _GridPrice(NamedTuple):
-    """What the price of a grid by columns depends on."""
+def python_seconds(trial: Trial, rows: float) -> float:
+    """Predicted seconds in Python workers, those of all cores added up, after a trial."""
+    # Every task has a chunk at least, however few rows there are.
+    chunks = max(rows / CHUNK, 1.0)
+    return chunks * trial.chunk_seconds + rows * trial.row_seconds
 
-    selected: float  # the part of the rows
-    columns: int  # of its shards
-    shards: float
 
-
-def _grids(queries: Sequence[BoundQuery], statistics: RowStatistics) -> Iterator[_GridPrice]:
+def _grids(queries: Sequence[BoundQuery], statistics: RowStatistics) -> Iterator[GridWork]:
     """The grids that queries would have: one for each condition, key set and pattern of slices."""
     trial, rows = statistics.trial, statistics.rows
     together: dict[object, list[BoundQuery]] = {}
@@ -61,24 +85,14 @@ def _grids(queries: Sequence[BoundQuery], statistics: RowStatistics) -> Iterator
         columns = {c for q in of_all for a in q.aggregates for p in a.partials for c in p.columns}
         bins = statistics.slices(first.window.classes) * groups
         shards = expected_occupied(max(1.0, rows * selected), bins)
-        yield _GridPrice(selected, len(columns), shards)
+        yield GridWork(selected, len(columns), shards)
 
 
-def _tried_in_python(trial: Trial, cost: Cost, statistics: RowStatistics) -> float:
-    """Predicted seconds in Python workers, all cores together, after a trial."""
-    # Every core has a chunk at least.
-    chunks = max(statistics.rows / CHUNK, cost.cores)
-    of_one_core = chunks * trial.chunk_seconds + statistics.rows * trial.row_seconds
-    return of_one_core / cost.cores
-
-
-def _parts_in_python(
-    grids: Sequence[_GridPrice], spans: int, cost: Cost, statistics: RowStatistics
-) -> float:
-    """Predicted seconds in Python workers, all cores together, if nothing was tried.
+def _put_together(work: ColumnWork, cost: Cost, statistics: RowStatistics) -> float:
+    """Predicted seconds in Python workers, on all cores, if nothing was tried.
 
     A row is compared with all constants and looked at for every condition; where it is selected it
     is added to every column.
     """
-    of_grids = sum(cost.condition + g.selected * (1 + g.columns) * cost.update for g in grids)
-    return statistics.rows * (spans * cost.comparison + of_grids)
+    of_grids = sum(cost.condition + g.selected * (1 + g.columns) * cost.update for g in work.grids)
+    return statistics.rows * (work.constants * cost.comparison + of_grids)

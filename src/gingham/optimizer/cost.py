@@ -32,6 +32,7 @@ class Cost:
     # By columns: seconds of all cores together.
     workers: float = 0.3  # Python workers, however few rows there are
     input: float = 18e-9  # a value handed to Python
+    byte: float = 1e-9  # of all these values
     comparison: float = 0.4e-9  # a row compared with one constant
     condition: float = 1.0e-9  # a row looked at for one condition
     update: float = 2.5e-9  # a selected row added to one column

@@ -85,6 +85,7 @@ class Trial:
     rows: int
     selected: Mapping[str, float]  # the part of the rows that meets each condition, by its SQL
     groups: Mapping[tuple[str, ...], float]  # how many groups each key set is likely to have
+    row_bytes: float  # of a row's inputs
     # Seconds that filling grids takes on one core: for a chunk of rows, however few, and each row.
     chunk_seconds: float
     row_seconds: float
