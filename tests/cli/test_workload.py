@@ -3,8 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from gingham.cli.outline import NamedQuery
-from gingham.cli.workload import Sink, Source, StreamSource, TableSource, is_local, read_workload
+from gingham.cli.read_workload import read_workload
+from gingham.cli.values import is_local
+from gingham.cli.workload import NamedQuery, Sink, Source
 from gingham.core.errors import WorkloadError
 
 SELECT = "SELECT count(*) AS n FROM trades GROUP BY window(ts, '5 minutes')"
@@ -60,13 +61,13 @@ def complaints(folder: Path, text: str, name: str = "w.yaml") -> list[str]:
 def test_yaml_and_sql_say_the_same(tmp_path, text, name):
     workload, problems = read_workload(written(tmp_path, text, name))
     assert problems.errors == []
-    assert workload.stream is not None
-    line = workload.stream.source.line
-    source = Source("trades", str(tmp_path / "data/trades"), "parquet", None, line)
-    assert workload.stream == StreamSource(source, "ts", "10 seconds")
-    [table] = workload.tables
-    source = Source("listing", "s3://bucket/listing", "parquet", None, table.source.line)
-    assert table == TableSource(source, ("symbol", "day"))
+    path = str(tmp_path / "data/trades")
+    arguments = {"time": "ts", "watermark": "10 seconds"}
+    stream = Source("stream", "trades", path, "parquet", None, {}, arguments, line=0)
+    path = "s3://bucket/listing"
+    key = {"key": ("symbol", "day")}
+    table = Source("table", "listing", path, "parquet", None, {}, key, line=0)
+    assert workload.sources == (stream, table)
     assert [query.name for query in workload.queries] == ["one", "two"]
     assert workload.queries[0].sql == SELECT
     assert workload.sink == Sink(str(tmp_path / "answers"), "csv")
@@ -118,6 +119,7 @@ sink: {format: xml, path: here}
 """
     assert complaints(tmp_path, text) == [
         "1: a stream has no field 'pth'",
+        "1: stream 'trades': watermark: 'soon' is not a length of time",
         "1: a stream without path, time",
         "3: table 'a': format 'avro'",
         "4: table 'b' without a schema",
@@ -134,7 +136,8 @@ def test_so_it_is_in_sql(tmp_path):
     text = """\
 SELECT 0;
 -- stream: trades path=data time ts
--- stream: quotes path=data time=ts
+-- stream: trades path=data time=ts
+-- stream: Trades path=data time=ts
 -- table: listing path='data key=symbol
 -- name: one
 -- name: two
@@ -148,12 +151,12 @@ SELECT 2;
         "2: 'time' in a stream",
         "2: 'ts' in a stream",
         "2: a stream without time",
-        "3: a second stream",
-        "4: table: listing path='data key=symbol",
-        "5: query 'one' has no SQL",
-        "9: two queries named 'two'",
-        "10: 'answers' in a sink",
-        "10: a sink without path",
+        "4: stream 'Trades' has a name that is taken",
+        "5: table: listing path='data key=symbol",
+        "6: query 'one' has no SQL",
+        "10: two queries named 'two'",
+        "11: 'answers' in a sink",
+        "11: a sink without path",
     ]
 
 
