@@ -273,6 +273,15 @@ def test_options_of_a_source_reach_the_reader(
     assert options.index(("header", True)) < options.index(("header", "false"))
 
 
+def test_if_sketches_cannot_be_started_the_queries_are_stopped(tmp_path: Path, calls: Calls):
+    calls.sketches.start.side_effect = ReachedError
+    entries = whole("run", "checkpoint", "state", stream=True)
+    (tmp_path / "w.yaml").write_text(as_yaml(entries))
+    with pytest.raises(ReachedError):
+        calls.run(tmp_path / "w.yaml", stream=True)
+    calls.loom.start.return_value.stop.assert_called_once_with()
+
+
 def test_a_nested_mapping_is_another_way_to_write_options(tmp_path: Path):
     nested = {"stream": {**STREAM, "options": {"sep": ";", "header": True}}, "queries": [QUERY]}
     flat = {"stream": {**STREAM, "options.sep": ";", "options.header": True}, "queries": [QUERY]}

@@ -122,7 +122,15 @@ def test_a_batch_run_answers_all_streams_and_their_join(tmp_path: Path):
 def test_options_of_the_run_change_the_plan_and_no_answer(tmp_path: Path):
     write_rows(tmp_path, range(MINUTES))
     file = workload(tmp_path, run="run: {way: columns}\ncost: {row: 1e-7}")
+    text = file.read_text()
     assert "by columns" in gingham("plan", file).output
+    several = "  - {name: one, tree: 0, sql: ONE}\n  - {name: two, tree: 1, sql: ONE}\n"
+    amounts = "SELECT sum(amount) AS total FROM items GROUP BY window(ts, '1 minute')"
+    start, end = text.index("queries:\n") + len("queries:\n"), text.index("sketches:")
+    trees = text[:start] + several.replace("ONE", f'"{amounts}"') + text[end:]
+    file.write_text(trees.replace("way: columns", "way: cells"))
+    assert "items: 2 queries, 2 trees" in gingham("plan", file).output
+    file.write_text(text)
     assert gingham("run", file).exit_code == 0
     check_answers(tmp_path, range(MINUTES))
 

@@ -160,6 +160,114 @@ SELECT 2;
     ]
 
 
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        (
+            (
+                "streams:\n- {name: a, path: a, time: t, watermark: 1 s, checkpoint: state}\n"
+                "- {name: b, path: b, time: t, watermark: 1 s}\nqueries: {q: SELECT 1}"
+            ),
+            ["2: a checkpoint beside one of several streams"],
+        ),
+        (
+            (
+                "stream: {name: a, path: a, time: t, watermark: 1 s, trigger: 1 s}\n"
+                "queries: {q: SELECT 1}\nrun: {checkpoint: s, trigger: 2 s}"
+            ),
+            ["1: a second trigger"],
+        ),
+        (
+            (
+                "streams:\n- {name: a, path: a, time: t}\n"
+                "- {name: b, path: b, time: t, watermark: 1 s}\n"
+                "queries: {q: SELECT 1}\nrun: {checkpoint: s}"
+            ),
+            ["2: a checkpoint without a watermark"],
+        ),
+        (
+            (
+                "stream: {name: a, path: a, time: t}\ntables: [{name: A, path: b, key: k}]\n"
+                "queries: {q: SELECT 1}\nrelations: {name: r, path: r}"
+            ),
+            ["2: table 'A' has a name that is taken", "4: relations without sketches"],
+        ),
+        (
+            (
+                "stream: {name: a, path: a, time: t}\nsketches: {queries: {q: SELECT 1}}\n"
+                "queries: {q: SELECT 1}"
+            ),
+            ["2: the sketches without budget", "3: two queries named 'q'"],
+        ),
+        (
+            "stream: {name: a, path: a, time: t}\nsketches:\n  budget: 9\nqueries: {q: SELECT 1}",
+            ["3: sketches without queries"],
+        ),
+        (
+            (
+                "stream: {name: a, path: a, time: t}\nrun: {way: cells}\n"
+                "sketches:\n  budget: 9\n  queries: {q: SELECT 1}\n  queries: {r: SELECT 1}"
+            ),
+            ["2: way of the run without queries", "6: 'queries' of the sketches stands twice"],
+        ),
+        (
+            (
+                "stream: {name: a, path: a, time: t}\nqueries:\n  a: {sql: SELECT 1, tree: 0}\n"
+                "  b: SELECT 1\n  c: {name: d, sql: SELECT 1, tree: 1}"
+            ),
+            ["4: query 'b' without a tree", "5: 'name' of a query stands twice"],
+        ),
+        (
+            (
+                "stream: {name: a, path: [a, b], time: t, options: x, options.y: {z: 1}}\n"
+                "queries: {q: SELECT 1}\nrun: [way]\ncost: {path: a, path: b}"
+            ),
+            [
+                "1: 'options.y' of a stream has fields of its own",
+                "1: stream 'a': path is a list of 2",
+                "1: options of a stream without names",
+                "3: the run without fields",
+                "4: 'path' of the cost stands twice",
+                "4: no costs in ",
+            ],
+        ),
+    ],
+)
+def test_what_does_not_go_together_is_said_with_its_line(
+    tmp_path: Path, text: str, found: list[str]
+):
+    said = complaints(tmp_path, text)
+    assert [what.partition(str(tmp_path))[0] for what in said] == found
+
+
+def test_comments_in_prose_are_no_headings(tmp_path):
+    prose = "-- run: it once a day\n-- cost: about an hour\n-- host: db1\n-- sketch: of an idea\n"
+    assert complaints(tmp_path, prose + SQL, "w.sql") == []
+    [what] = complaints(tmp_path, "-- cots: row=1e-7\n" + SQL, "w.sql")
+    assert what == "1: a heading 'cots'"
+    said = complaints(tmp_path, "-- run: daily\n" + SQL, "w.sql")
+    assert said == ["1: 'daily' in the run"]
+
+
+def test_costs_in_a_file_that_are_no_numbers_are_refused(tmp_path):
+    text = "stream: {name: a, path: a, time: t}\nqueries: {q: SELECT 1}\ncost: costs.json\n"
+    for content in (
+        '{"row": "1"}',
+        '{"row": NaN}',
+        '{"row": -1}',
+        '{"row": true}',
+        "{",
+        '{"x": 1}',
+    ):
+        (tmp_path / "costs.json").write_text(content)
+        [what] = complaints(tmp_path, text)
+        assert what.startswith(("3: row in ", "3: no costs in "))
+    (tmp_path / "costs.json").write_text('{"row": 3}')
+    workload, problems = read_workload(written(tmp_path, text))
+    assert problems.errors == []
+    assert workload.arguments("loom")["cost"].row == 3
+
+
 def test_every_complaint_has_a_reason_and_a_way_out(tmp_path):
     _, problems = read_workload(written(tmp_path, "stream: {name: trades, pth: data, time: ts}"))
     assert all(error.why and error.instead for error in problems.errors)

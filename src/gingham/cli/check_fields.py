@@ -34,8 +34,16 @@ def check_fields(entry: Entry, folder: Path, problems: Problems) -> Part | None:
     for field, given in entry.fields.items():
         name, _, inner = field.partition(".")
         key = kind.by_name.get(name if name in NESTED else field)
-        if key is None or (name in NESTED) != bool(inner):
+        if key is None:
             refuse_field(entry, field, problems)
+            continue
+        if name in NESTED and not inner:
+            problems.add(
+                entry.line_of(field),
+                f"{name} of {kind.noun} without names",
+                "each of them has a name and a value",
+                f"{name}: {{sep: ;}}, or in SQL {name}.sep=;",
+            )
             continue
         try:
             value = _value(key, field, given, folder)

@@ -63,6 +63,13 @@ def refuse_missing(entries: Sequence[Entry], problems: Problems) -> None:
             "sketches: {budget: 20000, queries: {name: SELECT ...}}, or in SQL a line "
             "-- sketch: ... before each",
         )
+    if "relation" in kinds and "sketch" not in kinds:
+        problems.add(
+            kinds["relation"],
+            "relations without sketches",
+            "only sketches join rows that have neither an event time nor a unique key",
+            "a stream or a table, or queries for sketches",
+        )
     if "sketch" in kinds and "sketches" not in kinds:
         problems.add(
             kinds["sketch"],
@@ -161,14 +168,15 @@ def _with_run(entries: list[Entry], problems: Problems) -> list[Entry]:
     runs = [entry for entry in entries if entry.kind == "run"]
     fields: dict[str, Value] = dict(runs[0].fields) if runs else {}
     lines = {field: runs[0].line_of(field) for field in fields}
+    several = sum(entry.kind == "stream" for entry in kept) > 1
     for position, entry in enumerate(kept):
         beside = [f for f in _BESIDE_STREAM if entry.kind == "stream" and f in entry.fields]
         for field in beside:
-            if field in fields:
+            if several or field in fields:
                 problems.add(
                     entry.line_of(field),
-                    f"a second {field}",
-                    f"all streams run together, and line {lines[field]} has it already",
+                    f"a {field} beside one of several streams" if several else f"a second {field}",
+                    "all streams of a workload run together, from one checkpoint",
                     f"run: {{{field}: ...}}, once",
                 )
             fields.setdefault(field, entry.fields[field])

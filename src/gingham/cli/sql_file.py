@@ -27,6 +27,9 @@ _HEADINGS = {
     "sink": "sink",
 }
 _HEADING = re.compile(rf"\s*--\s*({'|'.join(_HEADINGS)})\s*:(.*)", re.IGNORECASE)
+# Also words of prose, `-- cost: about an hour`: a heading if fields or a single word follow.
+_ALSO_PROSE = ("relation", "sketches", "sketch", "run", "cost")
+_NO_PROSE = re.compile(r".*[\w.]+=.*|\S*")
 # A comment in prose has neither fields nor a single word behind a colon.
 _HEADING_LIKE = re.compile(r"\s*--\s*(\w{3,9})\s*:(?:.*\s\w+=\S.*|\s*\w[\w.-]*\s*)")
 _LONGEST_HEADING = 20_000  # characters; a schema of a thousand columns is shorter
@@ -74,8 +77,9 @@ def _sections(text: str) -> list[_Section]:
     # Only at line feeds: other breaks may be part of a text in SQL.
     for line, content in enumerate(text.split("\n"), 1):
         heading = _HEADING.fullmatch(content)
-        if heading:
-            sections.append(_Section(line, _HEADINGS[heading[1].lower()], heading[2].strip()))
+        word, rest = (heading[1].lower(), heading[2].strip()) if heading else ("", "")
+        if word and (word not in _ALSO_PROSE or _NO_PROSE.fullmatch(rest)):
+            sections.append(_Section(line, _HEADINGS[word], rest))
         else:
             sections[-1].body.append(content)
     return sections
@@ -85,7 +89,9 @@ def _refuse_misspelt(section: _Section, problems: Problems) -> None:
     """Add an error for comments in a section that look like headings with a misspelt word."""
     for offset, content in enumerate(section.body, 1):
         comment = _HEADING_LIKE.fullmatch(content)
-        meant = comment and did_you_mean(comment[1], tuple(_HEADINGS))
+        # `-- host: db1` is near to "cost", which is short: without fields it is prose.
+        words = [word for word in _HEADINGS if "=" in content or word not in ("run", "cost")]
+        meant = comment and did_you_mean(comment[1], words)
         if comment and meant:
             problems.add(
                 section.line + offset,

@@ -137,7 +137,7 @@ def _entries(nodes: list[Node], kind: str, problems: Problems) -> Iterator[Entry
                 _line_number(node.start_mark),
                 f"{KINDS[kind].noun} without fields",
                 "each field has a name",
-                f"{kind}: {{path: ...}}",
+                f"{kind}: {{{KINDS[kind].keys[0].name}: ...}}",
             )
 
 
