@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -129,6 +130,17 @@ def test_lines_of_progress_are_few_but_a_new_error_is_told_at_once(
         "batch 3",
         "batch 5",
     ]
+
+
+def test_a_batch_of_another_stream_does_not_make_an_error_new(capsys: pytest.CaptureFixture[str]):
+    lines = ProgressLines(lambda: 100.0, named=True)
+    for number in range(3):
+        lines.show(batch(number, q="no room"))
+        lines.show(replace(batch(number), stream="sketches of trades"))
+    said = capsys.readouterr().err.splitlines()
+    assert said[0] == "query 'q': no room"
+    assert said[1].startswith("trades: batch 0: 1 rows")
+    assert len(said) == 2
 
 
 JOIN = (

@@ -128,12 +128,13 @@ class ProgressLines:
         self._clock = clock
         self._named = named  # whether a line begins with the name of its stream
         self._next = 0.0  # when the next line may be printed
-        self._errors: dict[str, str] = {}  # the last error of each query
+        self._errors: dict[str, dict[str, str]] = {}  # of each stream: its queries' last errors
 
     def show(self, batch: BatchProgress) -> None:
         """Print what a batch did, if the last line is old enough, and new errors in any case."""
-        new = {name: why for name, why in batch.failed.items() if self._errors.get(name) != why}
-        self._errors = dict(batch.failed)
+        known = self._errors.get(batch.stream, {})
+        new = {name: why for name, why in batch.failed.items() if known.get(name) != why}
+        self._errors[batch.stream] = dict(batch.failed)
         for name, why in new.items():
             say(f"query {name!r}: {why}")
         if new or self._clock() >= self._next:
