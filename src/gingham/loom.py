@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from pyspark.sql import DataFrame, SparkSession
@@ -116,8 +116,20 @@ class Loom:
             self._adding.discard(name)
         return name
 
-    def replace(self, queries: Mapping[str, str]) -> None:
-        """Make these the queries, by name: all of them, or none if one is refused."""
+    def replace(self, queries: Mapping[str, str], *, backfill: Collection[str] = ()) -> None:
+        """Make these the queries, by name: all of them, or none if one is refused.
+
+        New ones that `backfill` names answer earlier windows, too, as in `add`.
+        """
+        self.replacement(queries, backfill=backfill)()
+
+    def replacement(
+        self, queries: Mapping[str, str], *, backfill: Collection[str] = ()
+    ) -> Callable[[], None]:
+        """Check what `replace` would do, or raise why it is refused; gives the call that does it.
+
+        So several things can be replaced together, or none of them.
+        """
         changed: dict[str, BoundQuery] = {}
         errors: list[GinghamError] = []
         before = dict(self._queries)
@@ -126,16 +138,21 @@ class Loom:
             here = before.get(name)
             if here is None or here.query.text != sql.strip():
                 try:
-                    changed[name] = self._sources.bind(sql, name)
+                    bound = self._sources.bind(sql, name)
+                    changed[name] = replace(bound, backfill=name in backfill)
                 except GinghamError as error:
                     errors.append(error.about(f"query {name!r}"))
         if errors:
             raise ExceptionGroup("queries that are refused", errors)
-        with self._lock:
-            for name in [n for n in (*self._queries, *self._unbound) if n not in queries]:
-                self.remove(name)
-            for bound in changed.values():
-                self._register(bound)
+
+        def take() -> None:
+            with self._lock:
+                for name in [n for n in (*self._queries, *self._unbound) if n not in queries]:
+                    self.remove(name)
+                for bound in changed.values():
+                    self._register(bound)
+
+        return take
 
     def remove(self, name: str) -> None:
         """Take a query out; the answers of the others do not change."""
@@ -147,8 +164,14 @@ class Loom:
             self._queries.pop(name, None)
             self._unbound.pop(name, None)
 
-    def plan(self, stream: str | None = None, *, trees: Mapping[str, int] | None = None) -> Plan:
-        """How the queries of a stream will be answered, or would be with these trees.
+    def plan(
+        self,
+        stream: str | None = None,
+        *,
+        trees: Mapping[str, int] | None = None,
+        way: Way = "auto",
+    ) -> Plan:
+        """How the queries of a stream will be answered, or would be with these trees, this way.
 
         Where windows differ, the rows of a static DataFrame are counted first.
         """
@@ -156,14 +179,21 @@ class Loom:
         own = self._queries_of(name)
         if not own:
             raise QueryError(f"no query reads {name}", "there is nothing to plan", "loom.add(...)")
-        return self._batch.plan(name, own, trees)
+        return self._batch.plan(name, own, trees, way)
 
-    def explain(self, stream: str | None = None) -> str:
+    def explain(
+        self,
+        stream: str | None = None,
+        *,
+        trees: Mapping[str, int] | None = None,
+        way: Way = "auto",
+    ) -> str:
         """The plan as text: what is shared, by which queries, and why something is not.
 
         While a stream runs, that is the plan of its last batch.
         """
-        return "\n".join(self._explained(s) for s in ([stream] if stream else self._streams()))
+        streams = [stream] if stream else self._streams()
+        return "\n".join(self._explained(name, trees, way) for name in streams)
 
     def run(
         self,
@@ -372,12 +402,12 @@ class Loom:
             for name in added:
                 registry.remove(name)
 
-    def _explained(self, stream: str) -> str:
+    def _explained(self, stream: str, trees: Mapping[str, int] | None, way: Way) -> str:
         """The plan of a stream as text: the one that runs, or else the one that would run."""
         work = self._works.get(stream)
         running = work.current.plan if work is not None else None
         if work is None or running is None:
-            plan = self.plan(stream)
+            plan = self.plan(stream, trees=trees, way=way)
             lines = [explain(plan, fold_cells(plan.forest, ConditionCache()))]
             lines += [f"  the last run sent {line}" for line in self._batch.sent(stream)]
             lines += [f"  in the last run, {line}" for line in self._batch.detours(stream)]

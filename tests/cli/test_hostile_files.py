@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gingham.cli.workload import MOST_BYTES, read_workload
+from gingham.cli.read_workload import MOST_BYTES, read_workload
 from gingham.core.errors import GinghamError, WorkloadError
 
 SELECT = "SELECT count(*) AS n FROM trades GROUP BY window(ts, '5 minutes')"

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 from gingham.cli import live
 from gingham.cli.live import run_stream
 from gingham.cli.load_workload import load_workload
-from gingham.cli.workload import read_workload
+from gingham.cli.read_workload import read_workload
 from gingham.sinks.answer import Answer
 from gingham.sinks.parquet import ParquetSink
 from gingham.stream.running import Running
@@ -30,7 +30,7 @@ def test_a_run_with_answers_that_wait_is_no_success(
         f"checkpoint: state, watermark: 5 seconds}}\nqueries:\n  count: {COUNT}\n"
     )
     workload, problems = read_workload(tmp_path / "market.yaml")
-    loom = load_workload(workload, problems, spark)
+    loaded = load_workload(workload, problems, spark)
     problems.raise_any()
     answers = tmp_path / "answers"
 
@@ -47,7 +47,7 @@ def test_a_run_with_answers_that_wait_is_no_success(
 
     with monkeypatch.context() as broken:
         broken.setattr(ParquetSink, "deliver", refuse)
-        assert run_stream(tmp_path / "market.yaml", workload, loom, str(answers)) == 1
+        assert run_stream(tmp_path / "market.yaml", workload, loaded, str(answers)) == 1
     assert "query 'count': its sink failed" in capsys.readouterr().err
-    loom = load_workload(workload, problems, spark)
-    assert run_stream(tmp_path / "market.yaml", workload, loom, str(answers)) == 0
+    loaded = load_workload(workload, problems, spark)
+    assert run_stream(tmp_path / "market.yaml", workload, loaded, str(answers)) == 0

@@ -3,8 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from gingham.cli.outline import NamedQuery
-from gingham.cli.workload import Sink, Source, StreamSource, TableSource, is_local, read_workload
+from gingham.cli.read_workload import read_workload
+from gingham.cli.values import is_local
+from gingham.cli.workload import NamedQuery, Sink, Source
 from gingham.core.errors import WorkloadError
 
 SELECT = "SELECT count(*) AS n FROM trades GROUP BY window(ts, '5 minutes')"
@@ -60,13 +61,13 @@ def complaints(folder: Path, text: str, name: str = "w.yaml") -> list[str]:
 def test_yaml_and_sql_say_the_same(tmp_path, text, name):
     workload, problems = read_workload(written(tmp_path, text, name))
     assert problems.errors == []
-    assert workload.stream is not None
-    line = workload.stream.source.line
-    source = Source("trades", str(tmp_path / "data/trades"), "parquet", None, line)
-    assert workload.stream == StreamSource(source, "ts", "10 seconds")
-    [table] = workload.tables
-    source = Source("listing", "s3://bucket/listing", "parquet", None, table.source.line)
-    assert table == TableSource(source, ("symbol", "day"))
+    path = str(tmp_path / "data/trades")
+    arguments = {"time": "ts", "watermark": "10 seconds"}
+    stream = Source("stream", "trades", path, "parquet", None, {}, arguments, line=0)
+    path = "s3://bucket/listing"
+    key = {"key": ("symbol", "day")}
+    table = Source("table", "listing", path, "parquet", None, {}, key, line=0)
+    assert workload.sources == (stream, table)
     assert [query.name for query in workload.queries] == ["one", "two"]
     assert workload.queries[0].sql == SELECT
     assert workload.sink == Sink(str(tmp_path / "answers"), "csv")
@@ -118,6 +119,7 @@ sink: {format: xml, path: here}
 """
     assert complaints(tmp_path, text) == [
         "1: a stream has no field 'pth'",
+        "1: stream 'trades': watermark: 'soon' is not a length of time",
         "1: a stream without path, time",
         "3: table 'a': format 'avro'",
         "4: table 'b' without a schema",
@@ -134,7 +136,8 @@ def test_so_it_is_in_sql(tmp_path):
     text = """\
 SELECT 0;
 -- stream: trades path=data time ts
--- stream: quotes path=data time=ts
+-- stream: trades path=data time=ts
+-- stream: Trades path=data time=ts
 -- table: listing path='data key=symbol
 -- name: one
 -- name: two
@@ -148,13 +151,121 @@ SELECT 2;
         "2: 'time' in a stream",
         "2: 'ts' in a stream",
         "2: a stream without time",
-        "3: a second stream",
-        "4: table: listing path='data key=symbol",
-        "5: query 'one' has no SQL",
-        "9: two queries named 'two'",
-        "10: 'answers' in a sink",
-        "10: a sink without path",
+        "4: stream 'Trades' has a name that is taken",
+        "5: table: listing path='data key=symbol",
+        "6: query 'one' has no SQL",
+        "10: two queries named 'two'",
+        "11: 'answers' in a sink",
+        "11: a sink without path",
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        (
+            (
+                "streams:\n- {name: a, path: a, time: t, watermark: 1 s, checkpoint: state}\n"
+                "- {name: b, path: b, time: t, watermark: 1 s}\nqueries: {q: SELECT 1}"
+            ),
+            ["2: a checkpoint beside one of several streams"],
+        ),
+        (
+            (
+                "stream: {name: a, path: a, time: t, watermark: 1 s, trigger: 1 s}\n"
+                "queries: {q: SELECT 1}\nrun: {checkpoint: s, trigger: 2 s}"
+            ),
+            ["1: a second trigger"],
+        ),
+        (
+            (
+                "streams:\n- {name: a, path: a, time: t}\n"
+                "- {name: b, path: b, time: t, watermark: 1 s}\n"
+                "queries: {q: SELECT 1}\nrun: {checkpoint: s}"
+            ),
+            ["2: a checkpoint without a watermark"],
+        ),
+        (
+            (
+                "stream: {name: a, path: a, time: t}\ntables: [{name: A, path: b, key: k}]\n"
+                "queries: {q: SELECT 1}\nrelations: {name: r, path: r}"
+            ),
+            ["2: table 'A' has a name that is taken", "4: relations without sketches"],
+        ),
+        (
+            (
+                "stream: {name: a, path: a, time: t}\nsketches: {queries: {q: SELECT 1}}\n"
+                "queries: {q: SELECT 1}"
+            ),
+            ["2: the sketches without budget", "3: two queries named 'q'"],
+        ),
+        (
+            "stream: {name: a, path: a, time: t}\nsketches:\n  budget: 9\nqueries: {q: SELECT 1}",
+            ["3: sketches without queries"],
+        ),
+        (
+            (
+                "stream: {name: a, path: a, time: t}\nrun: {way: cells}\n"
+                "sketches:\n  budget: 9\n  queries: {q: SELECT 1}\n  queries: {r: SELECT 1}"
+            ),
+            ["2: way of the run without queries", "6: 'queries' of the sketches stands twice"],
+        ),
+        (
+            (
+                "stream: {name: a, path: a, time: t}\nqueries:\n  a: {sql: SELECT 1, tree: 0}\n"
+                "  b: SELECT 1\n  c: {name: d, sql: SELECT 1, tree: 1}"
+            ),
+            ["4: query 'b' without a tree", "5: 'name' of a query stands twice"],
+        ),
+        (
+            (
+                "stream: {name: a, path: [a, b], time: t, options: x, options.y: {z: 1}}\n"
+                "queries: {q: SELECT 1}\nrun: [way]\ncost: {path: a, path: b}"
+            ),
+            [
+                "1: 'options.y' of a stream has fields of its own",
+                "1: stream 'a': path is a list of 2",
+                "1: options of a stream without names",
+                "3: the run without fields",
+                "4: 'path' of the cost stands twice",
+                "4: no costs in ",
+            ],
+        ),
+    ],
+)
+def test_what_does_not_go_together_is_said_with_its_line(
+    tmp_path: Path, text: str, found: list[str]
+):
+    said = complaints(tmp_path, text)
+    assert [what.partition(str(tmp_path))[0] for what in said] == found
+
+
+def test_comments_in_prose_are_no_headings(tmp_path):
+    prose = "-- run: it once a day\n-- cost: about an hour\n-- host: db1\n-- sketch: of an idea\n"
+    assert complaints(tmp_path, prose + SQL, "w.sql") == []
+    [what] = complaints(tmp_path, "-- cots: row=1e-7\n" + SQL, "w.sql")
+    assert what == "1: a heading 'cots'"
+    said = complaints(tmp_path, "-- run: daily\n" + SQL, "w.sql")
+    assert said == ["1: 'daily' in the run"]
+
+
+def test_costs_in_a_file_that_are_no_numbers_are_refused(tmp_path):
+    text = "stream: {name: a, path: a, time: t}\nqueries: {q: SELECT 1}\ncost: costs.json\n"
+    for content in (
+        '{"row": "1"}',
+        '{"row": NaN}',
+        '{"row": -1}',
+        '{"row": true}',
+        "{",
+        '{"x": 1}',
+    ):
+        (tmp_path / "costs.json").write_text(content)
+        [what] = complaints(tmp_path, text)
+        assert what.startswith(("3: row in ", "3: no costs in "))
+    (tmp_path / "costs.json").write_text('{"row": 3}')
+    workload, problems = read_workload(written(tmp_path, text))
+    assert problems.errors == []
+    assert workload.arguments("loom")["cost"].row == 3
 
 
 def test_every_complaint_has_a_reason_and_a_way_out(tmp_path):

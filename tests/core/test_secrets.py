@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gingham.core.errors import GinghamError
-from gingham.core.secrets import without_secrets
+from gingham.core.secrets import hide, without_secrets
 
 VALUE = "hUnter2x9"
 
@@ -90,3 +90,16 @@ def test_any_text_is_taken(text: str):
 def test_a_long_text_is_masked_in_one_pass(part: str):
     # Time that grows with the square of the text would be minutes here.
     assert len(without_secrets(part * 50_000)) <= len(part) * 50_000 + 3
+
+
+def test_what_spark_or_a_sink_says_of_it_is_masked():
+    hide("first line of a key\nsecond line of it\nx")
+    error = GinghamError("it failed", "at 'second line of it' (x)", "first line of a key")
+    assert error.why == "at '***' (x)"
+    assert error.instead == "***"
+
+
+def test_a_hidden_value_within_another_is_masked_with_it():
+    hide("carrot77")
+    hide("carrot77-and-leek")
+    assert without_secrets("a carrot77-and-leek, a carrot77") == "a ***, a ***"

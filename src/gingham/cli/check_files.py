@@ -5,7 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from gingham.cli.outline import Problems
-from gingham.cli.workload import Sink, Source, Workload, is_local
+from gingham.cli.values import is_local
+from gingham.cli.workload import Sink, Source, Workload
 from gingham.core.errors import WorkloadError
 from gingham.core.file_names import file_name
 
@@ -15,18 +16,17 @@ def check_files(workload: Workload, problems: Problems) -> Workload:
 
     Their names are listed in `unreadable`: queries that mention them are not checked.
     """
-    relations = (*([workload.stream] if workload.stream else []), *workload.tables)
-    errors = {relation.source: _error(relation.source) for relation in relations}
-    for source, error in errors.items():
-        if error is not None:
+    found: list[Source] = []
+    missing: list[str] = []
+    for source in workload.sources:
+        error = _error(source)
+        if error is None:
+            found.append(source)
+        else:
             problems.note(source.line, error)
-    stream = workload.stream
-    return replace(
-        workload,
-        stream=stream if stream and errors[stream.source] is None else None,
-        tables=tuple(table for table in workload.tables if errors[table.source] is None),
-        unreadable=tuple(source.name for source, error in errors.items() if error is not None),
-    )
+            missing.append(source.name)
+    unreadable = (*workload.unreadable, *missing)
+    return replace(workload, sources=tuple(found), unreadable=unreadable)
 
 
 def sink_of(workload: Workload, output: str | None, form: str | None) -> Sink | None:
@@ -38,7 +38,7 @@ def sink_of(workload: Workload, output: str | None, form: str | None) -> Sink | 
 
 def refuse_unwritable(workload: Workload, sink: Sink | None, *, overwrite: bool) -> None:
     """Raise before a workload runs if its answers could not be written where they should go."""
-    is_stream = workload.stream is not None and workload.stream.checkpoint is not None
+    is_stream = workload.checkpoint is not None
     if sink is None:
         return
     if is_stream and sink.format != "parquet":
@@ -57,7 +57,7 @@ def refuse_unwritable(workload: Workload, sink: Sink | None, *, overwrite: bool)
             f"{there} is {kind}",
             "another folder: --output DIR",
         )
-    folders = [file_name(query.name) for query in workload.queries]
+    folders = [file_name(query.name) for query in (*workload.queries, *workload.sketches)]
     old = [folder for folder in folders if (Path(sink.path) / folder).exists()]
     if old and not is_stream and not overwrite:
         listed = ", ".join(old[:3]) + (", ..." if len(old) > 3 else "")

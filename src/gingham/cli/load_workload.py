@@ -2,18 +2,33 @@
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TypeVar
 
 from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 from pyspark.sql.streaming import DataStreamReader
 
 from gingham.cli.outline import Problems
-from gingham.cli.workload import Source, StreamSource, TableSource, Workload
+from gingham.cli.workload import NamedQuery, Source, Workload
 from gingham.core.errors import GinghamError, WorkloadError
+from gingham.estimates.estimator import Estimator
 from gingham.loom import Loom
 from gingham.spark.spark_errors import SPARK_ERRORS, spark_message
 
 Reader = TypeVar("Reader", DataFrameReader, DataStreamReader)
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedWorkload:
+    """A workload in Spark: a loom with its queries, and its sketches, if it has a budget."""
+
+    loom: Loom
+    sketches: Estimator | None
+
+    @property
+    def query_count(self) -> int:
+        """How many queries there are, estimated ones included."""
+        return len(self.loom.queries) + (len(self.sketches.queries) if self.sketches else 0)
 
 
 def load_workload(
@@ -21,17 +36,18 @@ def load_workload(
     problems: Problems,
     spark: SparkSession,
     step: Callable[[], object] = lambda: None,
-) -> Loom:
-    """A loom with the stream, tables and queries of a workload; errors are added to `problems`.
+) -> LoadedWorkload:
+    """A loom with the streams, tables and queries of a workload; errors are added to `problems`.
 
     `step` is called after each query.
     """
-    loom = Loom(spark)
+    loom = Loom(spark, **workload.arguments("loom"))
+    budget = workload.arguments("sketch")
+    sketches = loom.sketch(**budget) if budget else None
     unreadable = list(workload.unreadable)
-    for relation in (*([workload.stream] if workload.stream else []), *workload.tables):
-        source = relation.source
+    for source in workload.sources:
         try:
-            _register(loom, relation)
+            _register(loom, sketches, source, is_stream=workload.checkpoint is not None)
         except GinghamError as error:
             problems.note(source.line, error)
             unreadable.append(source.name)
@@ -39,28 +55,37 @@ def load_workload(
             problems.note(source.line, _unreadable(source, error))
             unreadable.append(source.name)
 
-    for query in workload.queries:
+    def add(query: NamedQuery, call: Callable[..., str]) -> None:
         # A query over files that could not be opened would only repeat that error.
-        if workload.stream and not _mentions(query.sql, unreadable):
+        if not _mentions(query.sql, unreadable):
             try:
                 # Pushed down to its own line: places in errors are places in the file.
-                loom.add("\n" * (query.line - 1) + query.sql, name=query.name)
+                call("\n" * (query.line - 1) + query.sql, name=query.name, **query.arguments)
             except GinghamError as error:
                 problems.note(query.line, error)
         step()
-    return loom
+
+    for query in workload.queries if workload.streams else ():
+        add(query, loom.add)
+    if sketches is not None:
+        for query in workload.sketches:
+            add(query, sketches.add)
+    return LoadedWorkload(loom, sketches)
 
 
-def _register(loom: Loom, relation: StreamSource | TableSource) -> None:
-    """Open the files of a stream or table, and register it with the loom."""
-    rows = _open_files(loom.spark, relation.source)
-    match relation:
-        case StreamSource(source, time, watermark, checkpoint):
-            if checkpoint is not None:
+def _register(loom: Loom, sketches: Estimator | None, source: Source, *, is_stream: bool) -> None:
+    """Open the files of a source, and register them with the loom, or for its sketches."""
+    rows = _open_files(loom.spark, source)
+    match source.kind:
+        case "stream":
+            if is_stream:
                 rows = _open_stream(loom.spark, source, rows)
-            loom.stream(source.name, rows, time=time, watermark=watermark)
-        case TableSource(source, key):
-            loom.table(source.name, rows, key=key)
+            loom.stream(source.name, rows, **source.arguments)
+        case "table":
+            loom.table(source.name, rows, **source.arguments)
+        case _:
+            if sketches is not None:
+                sketches.relation(source.name, rows)
 
 
 def _open_stream(spark: SparkSession, source: Source, rows: DataFrame) -> DataFrame:
@@ -75,7 +100,7 @@ def _open_files(spark: SparkSession, source: Source) -> DataFrame:
 
 
 def _with_options(reader: Reader, source: Source) -> Reader:
-    """Set the file format of a workload's source, and to fail on values that do not fit."""
+    """Set the format of a workload's source, to fail on values that do not fit, and its options."""
     reader = reader.format(source.format)
     if source.format in ("csv", "json"):
         # A value that does not fit the schema is an error, not a NULL.
@@ -83,6 +108,8 @@ def _with_options(reader: Reader, source: Source) -> Reader:
     if source.format == "csv":
         # The first line holds the names, and other names than the schema's are an error.
         reader = reader.option("header", True).option("enforceSchema", False)
+    for name, value in source.options.items():
+        reader = reader.option(name, value)
     return reader
 
 

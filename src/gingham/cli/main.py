@@ -96,7 +96,7 @@ def cli() -> None:
     gingham example market           write a small data set and a workload file
     gingham run market/trades.yaml   run it
 
-    A workload file is YAML (stream, tables, queries, sink) or plain SQL with a line
+    A workload file is YAML (streams, tables, queries, sink) or plain SQL with a line
     "-- name: ..." before each query; gingham example writes one of each.
     """  # noqa: D301  (\b keeps click from joining lines)
 
@@ -131,12 +131,8 @@ def check(file: Path) -> None:
     workload, problems = _read(file)
     from gingham.cli.run import load
 
-    loom = load(workload, problems)
-    assert workload.stream is not None  # else there would be a problem
-    count = len(loom.queries)
-    click.echo(
-        f"ok: {count:,} quer{'y' if count == 1 else 'ies'} over {workload.stream.source.name}"
-    )
+    load(workload, problems)
+    click.echo(f"ok: {workload.summary}")
 
 
 @cli.command(short_help="Show what queries share, and why not more.")
@@ -144,9 +140,9 @@ def check(file: Path) -> None:
 def plan(file: Path) -> None:
     """Show what the queries of a workload file share, and why something is not shared."""
     workload, problems = _read(file)
-    from gingham.cli.run import load
+    from gingham.cli.run import explain_workload
 
-    click.echo(load(workload, problems).explain())
+    click.echo(explain_workload(workload, problems))
 
 
 @cli.command(short_help="Run all queries of a workload file.")
@@ -169,7 +165,7 @@ def run(
     *,
     overwrite: bool,
 ) -> None:
-    """Run all queries of a workload file in one pass over its stream."""
+    """Run all queries of a workload file in one pass over each of its streams."""
     from gingham.cli.check_files import refuse_unwritable, sink_of
 
     workload, problems = _read(file)
@@ -225,14 +221,14 @@ def doctor(ctx: click.Context, checkpoint: str, *, repair: bool) -> None:
 def _read(file: Path) -> "tuple[Workload, Problems]":
     """Read a workload file and look at its files; raises what is wrong, as far as it is known.
 
-    Without a stream no query can be checked: then nothing waits for Spark.
+    Without files to read no query can be checked: then nothing waits for Spark.
     """
     from gingham.cli.check_files import check_files
-    from gingham.cli.workload import read_workload
+    from gingham.cli.read_workload import read_workload
 
     workload, problems = read_workload(file)
     workload = check_files(workload, problems)
-    if workload.stream is None or not workload.queries:
+    if not workload.sources or not (workload.queries or workload.sketches):
         problems.raise_any()
     return workload, problems
 

@@ -8,32 +8,25 @@ from gingham.core.errors import GinghamError, WorkloadError
 
 Value = str | tuple[str, ...]
 
+# Keys with keys of their own: `options: {sep: ;}` is the field `options.sep`, as it is in SQL.
+NESTED = ("options",)
+
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A stream, a table or a sink of a workload file: its line, and its fields by name."""
+    """A part of a workload file as it is written: its kind, its line, and its fields by name.
 
+    The same for YAML and SQL; queries are entries with the fields `name` and `sql`.
+    """
+
+    kind: str
     line: int
     fields: Mapping[str, Value]
+    lines: Mapping[str, int] = field(default_factory=dict[str, int])  # of fields further down
 
-
-@dataclass(frozen=True, slots=True)
-class NamedQuery:
-    """A query of a workload file, and the line on which its SQL starts."""
-
-    name: str
-    sql: str
-    line: int
-
-
-@dataclass(frozen=True, slots=True)
-class WorkloadOutline:
-    """All entries of a workload file in their order; the same for YAML and SQL."""
-
-    streams: list[Entry] = field(default_factory=list[Entry])
-    tables: list[Entry] = field(default_factory=list[Entry])
-    sinks: list[Entry] = field(default_factory=list[Entry])
-    queries: list[NamedQuery] = field(default_factory=list[NamedQuery])
+    def line_of(self, name: str) -> int:
+        """The line of a field."""
+        return self.lines.get(name, self.line)
 
 
 class Problems:

@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from gingham.cli.terminal import out
+from gingham.estimates.estimates import Estimates
 from gingham.spark.answers import Statistics
 
 
@@ -36,6 +37,12 @@ def show_statistics(statistics: Statistics) -> None:
         highlight=False,
         soft_wrap=True,
     )
+
+
+def show_estimates(estimates: Estimates) -> None:
+    """Print on the terminal how many joins were estimated and where the time went."""
+    seconds = ", ".join(f"{part} {time:.2f} s" for part, time in estimates.seconds.items())
+    out.print(f"{len(estimates):,} estimates of joins: {seconds}", highlight=False, soft_wrap=True)
 
 
 def time_zone(spark: SparkSession) -> tzinfo:

@@ -5,14 +5,16 @@ from pathlib import Path
 import pyarrow.csv
 import pyarrow.parquet
 
-from gingham.cli.workload import Sink, is_local
+from gingham.cli.values import is_local
+from gingham.cli.workload import Sink
 from gingham.core.file_names import file_name
+from gingham.estimates.estimates import Estimates
 from gingham.spark.answers import Answers
 
 
-def write_answer(answers: Answers, name: str, sink: Sink) -> None:
+def write_answer(answers: Answers | Estimates, name: str, sink: Sink) -> None:
     """Write a query's answer as files into its output folder, in place of an older one."""
-    if name in answers.statistics.in_executors or not is_local(sink.path):
+    if is_on_executors(answers, name) or not is_local(sink.path):
         answers[name].write.mode("overwrite").option("header", True).format(sink.format).save(
             f"{sink.path}/{file_name(name)}"
         )
@@ -27,3 +29,8 @@ def write_answer(answers: Answers, name: str, sink: Sink) -> None:
         pyarrow.csv.write_csv(table, file)
     else:
         pyarrow.parquet.write_table(table, file)
+
+
+def is_on_executors(answers: Answers | Estimates, name: str) -> bool:
+    """Whether an answer is too large for the driver; estimates never are."""
+    return isinstance(answers, Answers) and name in answers.statistics.in_executors

@@ -8,6 +8,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.text import Text
 
 from gingham.core.errors import GinghamError
+from gingham.core.secrets import without_secrets
 
 out = Console()
 err = Console(stderr=True)
@@ -26,8 +27,8 @@ def show_errors(errors: Iterable[GinghamError]) -> None:
 
 
 def say(text: str) -> None:
-    """Print a line on the terminal's stderr as it is."""
-    err.print(Text(text), soft_wrap=True)
+    """Print a line on the terminal's stderr as it is, but for secrets."""
+    err.print(Text(without_secrets(text)), soft_wrap=True)
 
 
 def progress() -> Progress:

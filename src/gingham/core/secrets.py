@@ -6,6 +6,12 @@ import re
 
 MASK = "***"
 
+# Shorter values are words such as "1" or "yes": without them no text could be read any more.
+_SHORTEST_HIDDEN = 4
+# Of the process, not of a session: a text with a hidden value in it may come from anywhere, from
+# Spark, from a sink, from a thread of a stream.
+_hidden: set[str] = set()
+
 # In the names of options, fields and URL parameters.
 _NAME = (
     r"[\w.-]*(?:passw(?:or)?d|passphrase|pwd|secret|token|credential|signature"
@@ -37,14 +43,25 @@ _KNOWN = re.compile(
 )
 
 
+def hide(value: str) -> None:
+    """Let `without_secrets` mask a value, and each of its lines, for the rest of the process."""
+    parts = (value, *value.splitlines())
+    _hidden.update(part for part in map(str.strip, parts) if len(part) >= _SHORTEST_HIDDEN)
+
+
 def without_secrets(text: str) -> str:
     """A text with *** in place of passwords, tokens and keys, where their names or forms show them.
+
+    What was hidden by `hide` is masked wherever it stands.
 
     >>> without_secrets("jdbc:postgresql://ann:s3cret@db/trades?token=abc&ssl=true")
     'jdbc:postgresql://ann:***@db/trades?token=***&ssl=true'
     >>> without_secrets('PlainLoginModule required username="ann" password="s3cret";')
     'PlainLoginModule required username="ann" password="***";'
     """
+    # The longest first: one value may be a part of another.
+    for value in sorted(_hidden, key=len, reverse=True):
+        text = text.replace(value, MASK)
     text = _KNOWN.sub(MASK, text)
     text = _ORACLE.sub(rf"\g<start>{MASK}@", text)
     text = _IN_URL.sub(rf"\g<start>{MASK}@", text)

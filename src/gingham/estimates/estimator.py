@@ -101,6 +101,36 @@ class Estimator:
             self._adding.discard(name)
         return name
 
+    def replacement(self, queries: Mapping[str, str]) -> Callable[[], None]:
+        """Check whether these can be the queries, by name; gives the call that makes them so.
+
+        Raises if one is refused, or if they do not fit the budget together.
+        """
+        before, errors = dict(self._queries), list[GinghamError]()
+        bound: dict[str, BoundJoin] = {}
+        for name, sql in queries.items():
+            here = before.get(name)
+            try:
+                same = here is not None and here.query.text == sql.strip()
+                bound[name] = here if here and same else self._session.bind(sql, name)
+                if self._running is not None and self._running.is_active:
+                    refuse_without_window(bound[name])
+            except GinghamError as error:
+                errors.append(error.about(f"query {name!r}"))
+        if errors:
+            raise ExceptionGroup("queries that are refused", errors)
+        if bound:
+            self._session.plan(list(bound.values()), self._weights)
+
+        def take() -> None:
+            with self._lock:
+                for name in [name for name in self._weights if name not in bound]:
+                    del self._weights[name]
+                self._unbound.clear()  # they are gone, or Spark takes them now
+                self._queries = bound
+
+        return take
+
     def remove(self, name: str) -> None:
         """Take a join query out; the next run divides its sketch memory among the others."""
         with self._lock:
