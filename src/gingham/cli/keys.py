@@ -12,7 +12,17 @@ SOURCES = ("parquet", "csv", "json")
 SINKS = ("parquet", "csv")
 COSTS = (
     *("opening", "row", "tree", "grid", "shard", "final", "shard_column"),
-    *("workers", "input", "comparison", "condition", "update", "packed", "packed_column", "cores"),
+    *(
+        "workers",
+        "input",
+        "byte",
+        "comparison",
+        "condition",
+        "update",
+        "packed",
+        "packed_column",
+        "cores",
+    ),
 )
 
 # Calls that answer exact queries only: a workload of nothing but sketches has no use for them.
