@@ -1,0 +1,69 @@
+"""The figures of Dobra et al., Section 6: one function for each, which measures and draws it.
+
+    python -m benchmarks.sketch_figures [--quick] FOLDER
+
+writes figure_15.png to figure_20.png, and prints every number in them.
+"""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+
+import click
+
+from benchmarks.outputs import canvas, table_console
+from benchmarks.sketch_panels import BUDGETS, REPETITIONS, panel
+from benchmarks.sketch_report import Panel, errors_table, plot
+from gingham.datasets.regions import Regions
+from gingham.estimates.algebra.allocation import Metric
+
+
+def _figure(
+    workload: int, metric: Metric, number: int, path: Path, *, quick: bool = False
+) -> Panel:
+    """Measure the errors of a workload by a metric, and draw them; `quick` repeats six times."""
+    found = panel(
+        workload,
+        metric,
+        Regions().tables(),
+        (BUDGETS[0], BUDGETS[-1]) if quick else BUDGETS,
+        6 if quick else REPETITIONS,
+    )
+    drawing = canvas(5.2, 3.8)
+    axes = drawing.subplots()
+    plot(found, axes)
+    axes.set_title(f"Figure {number}: {metric} error, workload {workload}")
+    drawing.savefig(path, dpi=130)
+    return found
+
+
+# By the number of the figure in the paper.
+FIGURES: Mapping[int, Callable[..., Panel]] = {
+    15: partial(_figure, 1, "average", 15),
+    16: partial(_figure, 1, "maximum", 16),
+    17: partial(_figure, 2, "average", 17),
+    18: partial(_figure, 2, "maximum", 18),
+    19: partial(_figure, 3, "average", 19),
+    20: partial(_figure, 3, "maximum", 20),
+}
+
+
+@click.command()
+@click.option("--quick", is_flag=True, help="Two budgets, six repetitions.")
+@click.option("--figure", "only", type=click.Choice([str(n) for n in FIGURES]), multiple=True)
+@click.argument("folder", type=click.Path(path_type=Path))
+def main(folder: Path, *, quick: bool, only: tuple[str, ...]) -> None:
+    """Measure and draw the figures of the paper on sketches of joins."""
+    folder.mkdir(parents=True, exist_ok=True)
+    console = table_console()
+    for number, draw in FIGURES.items():
+        if only and str(number) not in only:
+            continue
+        path = folder / f"figure_{number}.png"
+        found = draw(path, quick=quick)
+        console.print(f"Figure {number}: {path}")
+        console.print(errors_table(found, 6 if quick else REPETITIONS))
+
+
+if __name__ == "__main__":
+    main()
