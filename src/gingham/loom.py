@@ -293,7 +293,7 @@ class Loom:
         confidence: float = 0.95,
         seed: int = 0,
     ) -> Estimator:
-        """Estimate COUNT and SUM over joins of streams and tables in so many words of memory.
+        """Estimate COUNT, SUM and AVG over joins of streams and tables in so many words of memory.
 
         Queries are added to what this gives, not to the loom, whose answers are exact.
         """

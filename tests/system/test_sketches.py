@@ -54,6 +54,8 @@ QUERIES = {
     "sum": "SELECT sum(s.x) FROM r, s WHERE r.a = s.a",
     "product": "SELECT sum(r.x * s.x) FROM r JOIN s USING (a)",
     "known": "SELECT count(s.x) FROM r JOIN s USING (a)",
+    "average": "SELECT avg(s.x) FROM r, s WHERE r.a = s.a",
+    "average of some": "SELECT avg(r.x * s.x) FROM r, s WHERE r.a = s.a AND r.x > 10",
     "some": "SELECT count(*) FROM r, s WHERE r.a = s.a AND r.x > 10",
     "others": "SELECT count(*) FROM r, s WHERE r.a = s.a AND NOT r.x > 10",
     "less": "SELECT sum(r.x) FROM r, s WHERE r.a = s.a AND r.x > 20 AND s.x BETWEEN 3 AND 30",
@@ -67,6 +69,7 @@ WINDOWED = {
         "window(r.ts, '15 seconds') = window(s.ts, '15 seconds')",
     ),
     "sliding": (f"SELECT sum(s.x) FROM r, s WHERE r.a = s.a AND r.x > 5 GROUP BY {WINDOW}", None),
+    "averaged": (f"SELECT avg(s.x) FROM r, s WHERE r.a = s.a GROUP BY {WINDOW}", None),
     "with a table": (
         "SELECT count(*) FROM s, t WHERE s.b = t.b GROUP BY window(s.ts, '20 seconds')",
         None,
@@ -381,6 +384,10 @@ def test_a_condition_means_what_spark_reads_in_it(one_key: Loom, condition: str)
         "sum(CASE WHEN p.x > 1 THEN 1 ELSE 0 END * q.x)",
         "sum(p.arr[0] * abs(q.x - 3))",
         "count(q.text)",
+        "avg(p.x)",
+        "mean(q.x * p.x)",
+        "avg(nullif(p.x, 3) * q.x)",
+        "avg(CAST(p.x AS DECIMAL(10, 2)))",
     ],
 )
 def test_a_measure_means_what_spark_reads_in_it(one_key: Loom, aggregate: str):

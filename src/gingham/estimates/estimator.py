@@ -34,7 +34,7 @@ from gingham.stream.start import Start
 
 
 class Estimator:
-    """Estimates COUNT and SUM over joins from sketches that share a budget of words.
+    """Estimates COUNT, SUM and AVG over joins from sketches that share a budget of words.
 
     With windows, every slice of a stream has sketches of that many words.
     """
@@ -85,7 +85,7 @@ class Estimator:
         return self
 
     def add(self, sql: str, *, name: str | None = None) -> str:
-        """Add a COUNT or SUM over a join; it is refused, or estimated from the next run on."""
+        """Add a COUNT, SUM or AVG over a join; it is refused, or estimated from the next run on."""
         name = self._reserve(name)
         try:
             bound = self._session.bind(sql, name)
