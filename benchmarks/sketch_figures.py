@@ -13,7 +13,7 @@ import click
 
 from benchmarks.outputs import canvas, table_console
 from benchmarks.sketch_panels import BUDGETS, REPETITIONS, panel
-from benchmarks.sketch_report import Panel, errors_table, plot
+from benchmarks.sketch_report import Panel, errors_table, plot, verdicts
 from gingham.datasets.regions import Regions
 from gingham.estimates.algebra.allocation import Metric
 
@@ -63,6 +63,13 @@ def main(folder: Path, *, quick: bool, only: tuple[str, ...]) -> None:
         found = draw(path, quick=quick)
         console.print(f"Figure {number}: {path}")
         console.print(errors_table(found, 6 if quick else REPETITIONS))
+        for verdict in verdicts([found]):
+            ratio = verdict.ratio
+            console.print(
+                f"{verdict.what}: {ratio.measured:.2f} ± {ratio.noise:.2f}, typical query "
+                f"{ratio.typical:.2f}, variance / copies {ratio.expected:.3f}"
+            )
+        console.print(f"intervals of 95 % that hold the truth: {found.held:.2%}")
 
 
 if __name__ == "__main__":

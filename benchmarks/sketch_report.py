@@ -1,6 +1,6 @@
 """What the sketches were worth, as tables, as a verdict on the targets, as JSON and as a plot."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -77,7 +77,7 @@ class Report:
 
     def as_json(self) -> dict[str, object]:
         """Every number."""
-        return {**asdict(self), "verdicts": [asdict(one) for one in verdicts(self)]}
+        return {**asdict(self), "verdicts": [asdict(one) for one in verdicts(self.panels)]}
 
 
 # Workload, the way to measure, the way to compare with, the most that their ratio may be.
@@ -101,12 +101,12 @@ class Verdict:
     met: bool
 
 
-def verdicts(report: Report) -> list[Verdict]:
+def verdicts(panels: Sequence[Panel]) -> list[Verdict]:
     """A promise is met if variance / copies keeps it and what was measured does not contradict."""
     return [
         Verdict(number, panel.metric, f"{way} / {to}", most, ratio, _kept(ratio, most))
         for number, way, to, most in PROMISES
-        for panel in report.panels
+        for panel in panels
         if panel.workload == number and (ratio := panel.ratio(way, to))
     ]
 
@@ -127,7 +127,7 @@ def show(report: Report, console: Console) -> None:
             *("typical\nquery", "variance\n/ copies", "met"),
         ),
     )
-    for verdict in verdicts(report):
+    for verdict in verdicts(report.panels):
         ratio = verdict.ratio
         table.add_row(
             str(verdict.workload),

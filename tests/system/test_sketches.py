@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from gingham import AnswerError, CatalogError, Estimator, GinghamError, Loom, QueryError
+from gingham import AnswerError, CatalogError, Estimator, GinghamError, Histogram, Loom, QueryError
 from gingham.core import names
 from gingham.estimates.algebra import sketch
 from gingham.estimates.planning.sketch_table import SketchTable
@@ -549,6 +549,28 @@ def test_queries_come_and_go_and_the_last_run_weighs_the_next(loom: Loom):
     assert sketches.plan().sharing.weights["sum"] > 0
     sketches.remove("long")
     assert set(sketches.run()) == {"pair", "sum"}
+
+
+def test_a_given_weight_stays_and_a_guessed_one_is_measured(loom: Loom):
+    def histogram(relation: str, column: str) -> Histogram:
+        return Histogram.of(TABLES[relation][column].drop_null().to_numpy())
+
+    histograms = {"r": {"a": histogram("r", "a")}, "S": {"A": histogram("s", "a")}}
+    sketches = loom.sketch(budget=BUDGET, weights={"sum": 40.0}, histograms=histograms)
+    sketches.relation("t", loom.spark.table("t"))
+    for name in ("pair", "sum", "chain"):
+        sketches.add(QUERIES[name], name=name)
+    before = sketches.plan().sharing.weights
+    assert before["sum"] == 40
+    assert "chain: weighed like the others, no histogram of s.b, t.b" in sketches.explain()
+    sketches.run()
+    after = sketches.plan().sharing.weights
+    assert after["sum"] == 40
+    # One-dimensional histograms tell all about a join of two relations on one attribute.
+    assert after["pair"] != before["pair"]
+    assert after["pair"] == pytest.approx(before["pair"], rel=0.3)
+    with pytest.raises(QueryError, match="weight"):
+        loom.sketch(budget=BUDGET, weights={"sum": 0.0})
 
 
 def _hold_the_truth(loom: Loom, sketches: Estimator) -> None:

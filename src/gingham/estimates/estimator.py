@@ -18,6 +18,7 @@ from gingham.estimates.estimates import Estimates
 from gingham.estimates.planning.bound_join import BoundJoin
 from gingham.estimates.planning.estimate_query import window_starts
 from gingham.estimates.planning.explain_sketches import explain_sketches
+from gingham.estimates.planning.query_weights import Histograms, PriorWeights
 from gingham.estimates.planning.sketch_plan import SketchPlan
 from gingham.estimates.planning.sketch_table import SketchTable
 from gingham.estimates.sketch_session import SketchSession
@@ -49,6 +50,8 @@ class Estimator:
         metric: Metric = "average",
         confidence: float = 0.95,
         seed: int = 0,
+        weights: Mapping[str, float] | None = None,
+        histograms: Histograms | None = None,
     ) -> None:
         self._registered = sources
         self._own: dict[str, RelationSource] = {}
@@ -62,6 +65,7 @@ class Estimator:
             metric=metric,
             seed=seed,
             confidence=confidence,
+            prior=PriorWeights(weights or {}, histograms or {}),
         )
         self._lock = threading.Lock()  # of the queries; not held while Spark analyses one
         self._queries: dict[str, BoundJoin] = {}
@@ -123,7 +127,8 @@ class Estimator:
     def run(self) -> Estimates:
         """Estimate every join query from one pass over each relation.
 
-        What the sketches show of how hard each query is divides the memory of the next run.
+        What the sketches show of how hard each query is divides the memory of the next run, save
+        for queries whose weight was given.
         """
         plan = self.plan()
         for one in plan.passes:
