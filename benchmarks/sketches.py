@@ -29,7 +29,7 @@ from benchmarks.join_speed import speed
 from benchmarks.outputs import File, table_console, write_results
 from benchmarks.sections import Section
 from benchmarks.sketch_panels import BUDGETS, REPETITIONS, Workload, panel, standard_error
-from benchmarks.sketch_readings import readings
+from benchmarks.sketch_readings import readings, weighing
 from benchmarks.sketch_report import Panel, Report, draw, show
 from benchmarks.sketch_rivals import SPARSE_ROWS, rivals
 from benchmarks.targets import Target
@@ -79,7 +79,7 @@ def run(
             say(f"workload {number}, {metric} error, {repetitions} repetitions")
         sections = [_selections(budgets[-1], repetitions, step)]
         say("different selections")
-    sections.append(readings(rows, 1 if quick else 5))
+    sections += [readings(rows, 1 if quick else 5), weighing(rows)]
     say("readings of the generator")
     sections.append(
         rivals(rows, budgets[-1], 1 if quick else 5, SPARSE_ROWS[:1] if quick else SPARSE_ROWS)
