@@ -1,8 +1,8 @@
 """Seconds for a million rows: sketches on Spark, a bare groupBy, exact joins in Spark and DuckDB.
 
-Two sets of data. Dense: the regions of the experiments with errors, few keys and many pairs; its
-exact joins have up to 10^20 pairs, too many to wait for. Sparse: about four rows for each
-key, as in joins on foreign keys, so there are nearly as many groups as rows.
+Two sets of data. Dense: regions like those of the experiments with errors, but wider, which makes
+more groups to sketch; its exact joins have up to 10^20 pairs, too many to wait for. Sparse: about
+four rows for each key, as in joins on foreign keys, so there are nearly as many groups as rows.
 """
 
 import tempfile
@@ -44,7 +44,7 @@ def speed(spark: SparkSession, rows: int, repetitions: int) -> Iterator[Section]
 
 def _dense(rows: int) -> Iterator[tuple[str, pa.Table]]:
     random = np.random.default_rng(1)
-    for name, table in Regions(rows=rows).tables().items():
+    for name, table in Regions(rows=rows, widths="by relation").tables().items():
         order = random.permutation(np.repeat(np.arange(len(table.counts)), table.counts))
         yield name, pa.table({key: values[order] for key, values in table.keys.items()})
 

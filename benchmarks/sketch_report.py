@@ -1,8 +1,9 @@
 """What the sketches were worth, as tables, as a verdict on the targets, as JSON and as a plot."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from rich.console import Console
@@ -18,13 +19,15 @@ class Curve:
     """For each budget a mean and its standard error over repetitions, and variance / copies.
 
     `typical` is the error of a query, averaged over queries on a scale of logarithms: the hardest
-    query does not drown all others.
+    query does not drown all others. `relative` is the error without the square, |estimate / truth
+    - 1|; all others are squared.
     """
 
     means: tuple[float, ...]
     spread: tuple[float, ...]
     expected: tuple[float, ...]
     typical: tuple[float, ...]
+    relative: tuple[float, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +77,7 @@ class Report:
 
     def as_json(self) -> dict[str, object]:
         """Every number."""
-        return {**asdict(self), "verdicts": [asdict(one) for one in verdicts(self)]}
+        return {**asdict(self), "verdicts": [asdict(one) for one in verdicts(self.panels)]}
 
 
 # Workload, the way to measure, the way to compare with, the most that their ratio may be.
@@ -98,12 +101,12 @@ class Verdict:
     met: bool
 
 
-def verdicts(report: Report) -> list[Verdict]:
+def verdicts(panels: Sequence[Panel]) -> list[Verdict]:
     """A promise is met if variance / copies keeps it and what was measured does not contradict."""
     return [
         Verdict(number, panel.metric, f"{way} / {to}", most, ratio, _kept(ratio, most))
         for number, way, to, most in PROMISES
-        for panel in report.panels
+        for panel in panels
         if panel.workload == number and (ratio := panel.ratio(way, to))
     ]
 
@@ -115,7 +118,7 @@ def _kept(ratio: Ratio, most: float) -> bool:
 def show(report: Report, console: Console) -> None:
     """Print the tables."""
     for panel in report.panels:
-        console.print(_errors(panel, report.repetitions))
+        console.print(errors_table(panel, report.repetitions))
     table = compact(
         f"errors at equal memory, {report.rows:,} rows per relation",
         "",
@@ -124,7 +127,7 @@ def show(report: Report, console: Console) -> None:
             *("typical\nquery", "variance\n/ copies", "met"),
         ),
     )
-    for verdict in verdicts(report):
+    for verdict in verdicts(report.panels):
         ratio = verdict.ratio
         table.add_row(
             str(verdict.workload),
@@ -140,15 +143,19 @@ def show(report: Report, console: Console) -> None:
     show_sections(report.sections, console)
 
 
-def _errors(panel: Panel, repetitions: int) -> Table:
+def errors_table(panel: Panel, repetitions: int) -> Table:
+    """Tabulate the errors of one panel by way and budget."""
     table = compact(
         f"workload {panel.workload}: {panel.metric} squared relative error by words",
-        f"± standard error of {repetitions} repetitions; below: variance / copies",
+        f"± standard error of {repetitions} repetitions; below: variance / copies, and the mean of "
+        "relative errors that are not squared",
         ("", *(f"{budget // 1000}K" for budget in panel.budgets)),
     )
     for way, curve in panel.curves.items():
-        cells = zip(curve.means, curve.spread, curve.expected, strict=True)
-        table.add_row(way, *(f"{mean:.2g} ±{s:.1g}\n[dim]{e:.2g}" for mean, s, e in cells))
+        cells = zip(curve.means, curve.spread, curve.expected, curve.relative, strict=True)
+        table.add_row(
+            way, *(f"{mean:.2g} ±{s:.1g}\n[dim]{e:.2g}, {r:.1%}" for mean, s, e, r in cells)
+        )
     return table
 
 
@@ -162,18 +169,22 @@ def draw(report: Report, path: Path) -> None:
     figure = canvas(4.2 * len(workloads), 3.4 * len(metrics))
     grid = figure.subplots(len(metrics), len(workloads), squeeze=False)
     for panel in report.panels:
-        place = grid[metrics.index(panel.metric)][workloads.index(panel.workload)]
-        for way, curve in panel.curves.items():
-            (line, *_) = place.errorbar(
-                panel.budgets, curve.means, yerr=curve.spread, marker="o", capsize=2, label=way
-            )
-            place.plot(panel.budgets, curve.expected, linestyle="--", color=line.get_color())
-        place.set(
-            title=f"workload {panel.workload}",
-            xlabel="words",
-            ylabel=f"{panel.metric} squared relative error",
-            yscale="log",
-        )
-        place.grid(visible=True, alpha=0.3)
-        place.legend(fontsize="small")
+        plot(panel, grid[metrics.index(panel.metric)][workloads.index(panel.workload)])
     figure.savefig(path, dpi=130)
+
+
+def plot(panel: Panel, axes: Any) -> None:
+    """Draw the curves of one panel on the axes of a plot; dashed: variance / copies."""
+    for way, curve in panel.curves.items():
+        (line, *_) = axes.errorbar(
+            panel.budgets, curve.means, yerr=curve.spread, marker="o", capsize=2, label=way
+        )
+        axes.plot(panel.budgets, curve.expected, linestyle="--", color=line.get_color())
+    axes.set(
+        title=f"workload {panel.workload}",
+        xlabel="words",
+        ylabel=f"{panel.metric} squared relative error",
+        yscale="log",
+    )
+    axes.grid(visible=True, alpha=0.3)
+    axes.legend(fontsize="small")

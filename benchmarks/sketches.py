@@ -8,15 +8,15 @@ Section 6 of Dobra, Garofalakis, Gehrke and Rastogi (Information Systems 2009), 
 generator with the same defaults, the same workloads. Rows with equal keys are one row with a
 count, so all ten million rows of each relation take part in each of the 100 repetitions.
 
-Squared errors of joins have heavy tails: a few repetitions decide the mean. So errors are reported
-twice: as measured, with error bars, and as variance / copies, where the variance of a query is
-measured over all copies of all repetitions and ways. It does not depend on which queries share
-sketches, and ratios of such errors have next to no noise.
+    sketch_panels      errors against the budget, by workload and metric
+    sketch_readings    the same for other readings of the paper's generator
+    sketch_rivals      samples and other sketches of as many words
+    sketch_figures     the figures of the paper, one by one
 """
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import product
 
@@ -28,36 +28,21 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from benchmarks.join_speed import speed
 from benchmarks.outputs import File, table_console, write_results
 from benchmarks.sections import Section
-from benchmarks.sketch_report import Curve, Panel, Report, draw, show
+from benchmarks.sketch_panels import BUDGETS, REPETITIONS, Workload, panel, standard_error
+from benchmarks.sketch_readings import readings, weighing
+from benchmarks.sketch_report import Panel, Report, draw, show
+from benchmarks.sketch_rivals import SPARSE_ROWS, rivals
 from benchmarks.targets import Target
 from benchmarks.timing import repeat
-from gingham.core.arrays import Floats
 from gingham.core.stopwatch import Stopwatch
 from gingham.datasets.regions import Regions, Table, workload
-from gingham.estimates.algebra import (
-    JoinQuery,
-    SharingPlan,
-    Sketches,
-    empty,
-    histogram_weights,
-    median_of_means,
-    plan_sharing,
-    samples,
-    sketch,
-    sketch_weights,
-    truncate,
-)
-from gingham.estimates.algebra.allocation import METRICS, Metric, least_error
+from gingham.estimates.algebra import JoinQuery, plan_sharing, sketch
+from gingham.estimates.algebra.allocation import METRICS, least_error
 from gingham.estimates.algebra.sharing_plan import Sharing
 from tests.oracle.convex import convex_optimum, random_graph
-from tests.oracle.joins import join_size
 
-BUDGETS = (2000, 4000, 8000, 12_000, 16_000, 20_000)
-REPETITIONS = 100
 # Of each relation, where rows are read by Spark; and how often, of which the quickest counts.
 SPARK_ROWS, TURNS = 1_000_000, 5
-# Sketches of an earlier window have random signs of their own.
-EARLIER = 1_000_000
 
 
 def run(
@@ -90,10 +75,16 @@ def run(
         task = progress.add_task("errors", total=(3 * len(METRICS) + 1) * repetitions)
         step = partial(progress.advance, task)
         for number, metric in product((1, 2, 3), METRICS):
-            panels.append(_panel(number, metric, tables, budgets, repetitions, step))
+            panels.append(panel(number, metric, tables, budgets, repetitions, step))
             say(f"workload {number}, {metric} error, {repetitions} repetitions")
         sections = [_selections(budgets[-1], repetitions, step)]
         say("different selections")
+    sections += [readings(rows, 1 if quick else 5), weighing(rows)]
+    say("readings of the generator")
+    sections.append(
+        rivals(rows, budgets[-1], 1 if quick else 5, SPARSE_ROWS[:1] if quick else SPARSE_ROWS)
+    )
+    say("samples and other sketches")
     sections += [_vertices(), _solver(20 if quick else 200), _coverage(panels), _speed()]
     say("mathematics alone")
     for section in speed(spark, SPARK_ROWS // 10 if quick else SPARK_ROWS, 1 if quick else TURNS):
@@ -103,151 +94,6 @@ def run(
     show(report, console)
     write_results(report.as_json(), json_path, console, partial(draw, report), plot_path)
     return report
-
-
-@dataclass(frozen=True, slots=True)
-class _Workload:
-    """Queries, their data and their true answers."""
-
-    queries: Sequence[JoinQuery]
-    tables: Mapping[str, Table]
-    truths: Mapping[str, float]
-
-    @classmethod
-    def of(cls, queries: Sequence[JoinQuery], tables: Mapping[str, Table]) -> "_Workload":
-        return cls(queries, tables, {query.name: join_size(query, tables) for query in queries})
-
-    def sketched(self, plan: SharingPlan) -> Sketches:
-        total = empty(plan)
-        for name in dict.fromkeys(vertex.relation for vertex in plan.vertices):
-            table = self.tables[name]
-            total += sketch(plan, name, table.keys, counts=table.counts, fragments=table.fragments)
-        return total
-
-    def measure(self, plans: Sequence[SharingPlan]) -> "_Measured":
-        """Estimate every query with every plan.
-
-        The plans differ in nothing but their sizes, so one pass over the rows serves all.
-        """
-        widest = _widest(plans)
-        found = self.sketched(widest)
-        shape = len(plans), len(self.queries)
-        errors, held, copies = np.empty(shape), np.empty(shape), np.empty(shape)
-        spread = np.empty(shape[1])
-        for i, plan in enumerate(plans):
-            mine = truncate(found, widest, plan)
-            for j, (name, truth) in enumerate(self.truths.items()):
-                values = samples(plan, mine, name)
-                one = median_of_means(values)
-                errors[i, j] = (one.value / truth - 1) ** 2
-                stated = np.isfinite(one.upper)
-                held[i, j] = one.lower <= truth <= one.upper if stated else np.nan
-                copies[i, j] = plan.copies[name]
-                spread[j] = ((values / truth - 1) ** 2).mean()
-        return _Measured(errors, held, copies, spread)
-
-
-@dataclass(frozen=True, slots=True)
-class _Measured:
-    """By plan and query: squared relative errors, whether the interval holds the truth, copies.
-
-    Where there are too few copies for an interval it holds nothing: NaN.
-
-    `spread` is the variance of a query's copies, relative to the squared truth.
-    """
-
-    errors: Floats
-    held: Floats
-    copies: Floats
-    spread: Floats
-
-
-def _widest(plans: Sequence[SharingPlan]) -> SharingPlan:
-    words = tuple(max(sizes) for sizes in zip(*(plan.words for plan in plans), strict=True))
-    return replace(plans[0], words=words)
-
-
-Way = Callable[[int], list[SharingPlan]]  # repetition -> a plan for each budget
-
-
-def _panel(
-    number: int,
-    metric: Metric,
-    tables: Mapping[str, Table],
-    budgets: Sequence[int],
-    repetitions: int,
-    step: Callable[[], None],
-) -> Panel:
-    """One workload, one metric: the errors of all ways against the budget."""
-    queries = [JoinQuery(joins, name) for name, joins in workload(number).items()]
-    work = _Workload.of(queries, tables)
-    ways = dict(_ways(work, metric, budgets, weighed=number == 3))
-    found: dict[str, list[_Measured]] = {way: [] for way in ways}
-    for repetition in range(repetitions):
-        for way, plans in ways.items():
-            found[way].append(work.measure(plans(repetition)))
-        step()
-    everything = [one for several in found.values() for one in several]
-    spread = np.average(
-        [one.spread for one in everything], axis=0, weights=[one.copies[-1] for one in everything]
-    )
-    curves = {way: _curve(several, spread, metric) for way, several in found.items()}
-    held = float(np.nanmean([one.held for one in everything]))
-    return Panel(number, metric, tuple(budgets), curves, held)
-
-
-def _curve(several: Sequence[_Measured], spread: Floats, metric: Metric) -> Curve:
-    values = np.array([_total(one.errors, metric) for one in several])
-    by_query = np.mean([one.errors for one in several], axis=0)
-    found = (
-        values.mean(axis=0),
-        _standard_error(values),
-        np.mean([_total(spread / one.copies, metric) for one in several], axis=0),
-        np.exp(np.log(by_query).mean(axis=1)),
-    )
-    return Curve(*(tuple(part.tolist()) for part in found))
-
-
-def _total(errors: Floats, metric: Metric) -> Floats:
-    return errors.mean(axis=1) if metric == "average" else errors.max(axis=1)
-
-
-def _ways(
-    work: _Workload, metric: Metric, budgets: Sequence[int], *, weighed: bool
-) -> Iterator[tuple[str, Way]]:
-    def planned(weights: Mapping[str, float] | None = None, share: Sharing = "fragments") -> Way:
-        plan = plan_sharing(
-            work.queries, budget=budgets[-1], metric=metric, weights=weights, share=share
-        )
-        sized = [plan.within(budget) for budget in budgets]
-        return lambda repetition: [replace(one, seed=repetition) for one in sized]
-
-    uniform = planned()
-
-    def reweighed(repetition: int) -> list[SharingPlan]:
-        """Uniform weights for one window; what it shows are the weights of the next."""
-        earlier = [replace(plan, seed=EARLIER + repetition) for plan in uniform(repetition)]
-        widest = _widest(earlier)
-        found = work.sketched(widest)
-        return [
-            replace(
-                plan.within(budget, sketch_weights(plan, truncate(found, widest, plan))),
-                seed=repetition,
-            )
-            for plan, budget in zip(earlier, budgets, strict=True)
-        ]
-
-    if not weighed:
-        yield "no sharing", planned(share="none")
-        yield "sharing", uniform
-        return
-    statistics = {
-        name: {attribute: table.histogram(attribute) for attribute in table.keys}
-        for name, table in work.tables.items()
-    }
-    yield "uniform", uniform
-    yield "histograms", planned(histogram_weights(work.queries, statistics))
-    yield "last window", reweighed
 
 
 # Vertices without sharing and with it, of workloads 1 and 2.
@@ -342,7 +188,7 @@ def _selections(budget: int, repetitions: int, step: Callable[[], None]) -> Sect
         for a in range(PARTS)
         for b in range(a + 1, PARTS + 1)
     ]
-    work = _Workload.of(queries, tables)
+    work = Workload.of(queries, tables)
     shares: dict[str, Sharing] = {
         "one sketch per query": "none",
         "equal selections": "equal",
@@ -369,7 +215,7 @@ def _selections(budget: int, repetitions: int, step: Callable[[], None]) -> Sect
             round(average[way] / average["fragments"], 2),
         )
         for way, values in found.items()
-        for mean, spread in [(np.mean(values, axis=0), _standard_error(np.array(values)))]
+        for mean, spread in [(np.mean(values, axis=0), standard_error(np.array(values)))]
     ]
     return Section(
         f"{len(queries)} different selections, {budget:,} words",
@@ -379,10 +225,6 @@ def _selections(budget: int, repetitions: int, step: Callable[[], None]) -> Sect
             Target("selections: the better other way / fragments", "> 1", f"{less:.1f}", less > 1)
         ],
     )
-
-
-def _standard_error(values: Floats) -> Floats:
-    return values.std(axis=0, ddof=1) / np.sqrt(len(values))
 
 
 def _speed() -> Section:

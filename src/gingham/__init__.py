@@ -13,6 +13,7 @@ if TYPE_CHECKING:
         SinkError,
         WorkloadError,
     )
+    from gingham.estimates.algebra.weights import Histogram
     from gingham.estimates.estimates import Estimates
     from gingham.estimates.estimator import Estimator
     from gingham.loom import Loom
@@ -33,6 +34,7 @@ __all__ = [
     "Estimates",
     "Estimator",
     "GinghamError",
+    "Histogram",
     "Loom",
     "QueryError",
     "QueryProgress",
@@ -56,6 +58,7 @@ _HOMES = {
     "Estimates": "gingham.estimates.estimates",
     "Estimator": "gingham.estimates.estimator",
     "GinghamError": "gingham.core.errors",
+    "Histogram": "gingham.estimates.algebra.weights",
     "Loom": "gingham.loom",
     "QueryError": "gingham.core.errors",
     "QueryProgress": "gingham.stream.progress",

@@ -17,6 +17,7 @@ from gingham.core.file_names import check_name
 from gingham.core.names import unused_name
 from gingham.estimates.algebra.allocation import Metric
 from gingham.estimates.estimator import Estimator
+from gingham.estimates.planning.query_weights import Histograms
 from gingham.inspect.text import explain
 from gingham.optimizer.choose_ways import Way
 from gingham.optimizer.cost import Cost
@@ -322,10 +323,17 @@ class Loom:
         metric: Metric = "average",
         confidence: float = 0.95,
         seed: int = 0,
+        weights: Mapping[str, float] | None = None,
+        histograms: Histograms | None = None,
     ) -> Estimator:
-        """Estimate COUNT and SUM over joins of streams and tables in so many words of memory.
+        """Estimate COUNT, SUM and AVG over joins of streams and tables in so many words of memory.
 
         Queries are added to what this gives, not to the loom, whose answers are exact.
+
+        Memory is divided by how hard queries are. `weights` says so by name of the query: eight
+        times the relative variance of one copy of its estimate; such a query keeps its weight.
+        `histograms`, by relation and join attribute, guess the weights of the others until a run
+        or a window has measured them. Without either, the first run weighs all alike.
         """
         return Estimator(
             self.spark,
@@ -335,6 +343,8 @@ class Loom:
             metric=metric,
             confidence=confidence,
             seed=seed,
+            weights=weights,
+            histograms=histograms,
         )
 
     def alone(self, name: str) -> DataFrame:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -39,4 +40,13 @@ def test_a_bound_join_comes_back_from_json(predicate: Predicate, window: Window 
         conditions={"i": Condition(predicate, "a condition")},
         fragile=True,
     )
-    assert join_from_json("q", json.loads(json.dumps(join_to_json(join)))) == join
+    for stored in (join, replace(join, divisor={"i": Measure("coalesce(known, 0)")})):
+        assert join_from_json("q", json.loads(json.dumps(join_to_json(stored)))) == stored
+
+
+def test_a_join_of_a_log_from_before_there_were_averages_divides_nothing():
+    query = JoinAggregate("q", "SELECT ...", {"o": "orders", "i": "items"}, (), {}, {}, None)
+    join = BoundJoin(query, (("o", "id", "i", "order_id"),), {}, {})
+    stored = join_to_json(join)
+    del stored["divisor"]
+    assert join_from_json("q", stored) == join

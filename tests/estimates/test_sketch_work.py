@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, ClassVar
@@ -22,6 +22,7 @@ from gingham.core.errors import AnswerError, GinghamError, QueryError
 from gingham.core.time import NEVER
 from gingham.estimates.planning.bound_join import BoundJoin, Measure
 from gingham.estimates.planning.parse_joins import parse_join_aggregate
+from gingham.estimates.planning.query_weights import PriorWeights
 from gingham.estimates.planning.sketch_plan import SketchPlan
 from gingham.estimates.planning.sketch_table import no_sketches
 from gingham.estimates.sketch_session import RowCounts, SketchSession, relation_of
@@ -69,7 +70,10 @@ class _Session(SketchSession):
         query = parse_join_aggregate(sql, name, catalog).query
         measures = {alias: Measure(sql) for alias, sql in query.measures.items()}
         fragile = any("w" in measure.sql for measure in measures.values())
-        return BoundJoin(query, query.joins, measures, {}, fragile=fragile)
+        divisor = None
+        if query.divisor is not None:
+            divisor = {alias: Measure(sql) for alias, sql in query.divisor.items()}
+        return BoundJoin(query, query.joins, measures, {}, fragile=fragile, divisor=divisor)
 
     def look(self, stream: str, rows: Any, marks: Marks) -> tuple[RowCounts, Any]:  # noqa: ARG002
         latest = max((second * SECOND for second in rows.seconds), default=NEVER)
@@ -133,7 +137,7 @@ class _Streams:
         """Start from what is in the folder, as after a crash."""
         files = Files(str(self.folder))
         queries = lambda: tuple(self.queries.values())  # noqa: E731
-        log = Log(files, Lease.take(files.within("lease")))
+        self.log = log = Log(files, Lease.take(files.within("lease")))
         self.unbound: dict[str, GinghamError] = {}
         work = SketchWork(self.session, queries, {}, log, self.unbound)
         delivery = Delivery(self.sink, files, log.lease, self.settings.sink_patience)
@@ -188,6 +192,38 @@ def test_windows_are_answered_once_they_are_closed(streams: _Streams):
     streams.feed(12)
     streams.feed(21, 22)
     assert streams.answers("ten") == {0: 9, 10: 1}
+
+
+@pytest.mark.parametrize("restart", [False, True])
+def test_an_average_is_answered_window_by_window(
+    streams: _Streams,
+    restart: bool,  # noqa: FBT001
+):
+    streams.add(TEN.replace("count(*)", "avg(r.v)"), "mean")
+    streams.add(TEN.replace("count(*)", "sum(r.v)"), "sum")
+    streams.feed(1, 2, 3)
+    if restart:
+        streams.start()
+    streams.feed(12)
+    streams.feed(21, 22)
+    assert streams.answers("sum") == {0: 9, 10: 1}
+    assert streams.answers("mean") == {0: 1, 10: 1}
+
+
+def test_other_weights_after_a_restart_are_those_of_later_plans(streams: _Streams):
+    streams.add(TEN, "ten")
+    streams.add(TEN.replace("r.k = s.k", "r.v = s.v"), "other")
+    streams.feed(1)
+    streams.session = replace(streams.session, prior=PriorWeights({"ten": 50.0, "other": 1.0}))
+    streams.start()
+    streams.feed(12)
+    streams.add(SLIDING, "sliding")
+    streams.feed(21)
+    streams.feed(32)
+    assert streams.answers("ten") == {0: 1, 10: 1, 20: 1}
+    first, second = (logged.about["weights"] for logged in streams.log.epochs())
+    assert first["ten"] == first["other"] == 1
+    assert second["ten"] == 50 * second["other"]
 
 
 @pytest.mark.parametrize("restart", [False, True])

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from gingham import AnswerError, CatalogError, Estimator, GinghamError, Loom, QueryError
+from gingham import AnswerError, CatalogError, Estimator, GinghamError, Histogram, Loom, QueryError
 from gingham.core import names
 from gingham.estimates.algebra import sketch
 from gingham.estimates.planning.sketch_table import SketchTable
@@ -54,6 +54,8 @@ QUERIES = {
     "sum": "SELECT sum(s.x) FROM r, s WHERE r.a = s.a",
     "product": "SELECT sum(r.x * s.x) FROM r JOIN s USING (a)",
     "known": "SELECT count(s.x) FROM r JOIN s USING (a)",
+    "average": "SELECT avg(s.x) FROM r, s WHERE r.a = s.a",
+    "average of some": "SELECT avg(r.x * s.x) FROM r, s WHERE r.a = s.a AND r.x > 10",
     "some": "SELECT count(*) FROM r, s WHERE r.a = s.a AND r.x > 10",
     "others": "SELECT count(*) FROM r, s WHERE r.a = s.a AND NOT r.x > 10",
     "less": "SELECT sum(r.x) FROM r, s WHERE r.a = s.a AND r.x > 20 AND s.x BETWEEN 3 AND 30",
@@ -67,6 +69,7 @@ WINDOWED = {
         "window(r.ts, '15 seconds') = window(s.ts, '15 seconds')",
     ),
     "sliding": (f"SELECT sum(s.x) FROM r, s WHERE r.a = s.a AND r.x > 5 GROUP BY {WINDOW}", None),
+    "averaged": (f"SELECT avg(s.x) FROM r, s WHERE r.a = s.a GROUP BY {WINDOW}", None),
     "with a table": (
         "SELECT count(*) FROM s, t WHERE s.b = t.b GROUP BY window(s.ts, '20 seconds')",
         None,
@@ -381,6 +384,10 @@ def test_a_condition_means_what_spark_reads_in_it(one_key: Loom, condition: str)
         "sum(CASE WHEN p.x > 1 THEN 1 ELSE 0 END * q.x)",
         "sum(p.arr[0] * abs(q.x - 3))",
         "count(q.text)",
+        "avg(p.x)",
+        "mean(q.x * p.x)",
+        "avg(nullif(p.x, 3) * q.x)",
+        "avg(CAST(p.x AS DECIMAL(10, 2)))",
     ],
 )
 def test_a_measure_means_what_spark_reads_in_it(one_key: Loom, aggregate: str):
@@ -542,6 +549,28 @@ def test_queries_come_and_go_and_the_last_run_weighs_the_next(loom: Loom):
     assert sketches.plan().sharing.weights["sum"] > 0
     sketches.remove("long")
     assert set(sketches.run()) == {"pair", "sum"}
+
+
+def test_a_given_weight_stays_and_a_guessed_one_is_measured(loom: Loom):
+    def histogram(relation: str, column: str) -> Histogram:
+        return Histogram.of(TABLES[relation][column].drop_null().to_numpy())
+
+    histograms = {"r": {"a": histogram("r", "a")}, "S": {"A": histogram("s", "a")}}
+    sketches = loom.sketch(budget=BUDGET, weights={"sum": 40.0}, histograms=histograms)
+    sketches.relation("t", loom.spark.table("t"))
+    for name in ("pair", "sum", "chain"):
+        sketches.add(QUERIES[name], name=name)
+    before = sketches.plan().sharing.weights
+    assert before["sum"] == 40
+    assert "chain: weighed like the others, no histogram of s.b, t.b" in sketches.explain()
+    sketches.run()
+    after = sketches.plan().sharing.weights
+    assert after["sum"] == 40
+    # One-dimensional histograms tell all about a join of two relations on one attribute.
+    assert after["pair"] != before["pair"]
+    assert after["pair"] == pytest.approx(before["pair"], rel=0.3)
+    with pytest.raises(QueryError, match="weight"):
+        loom.sketch(budget=BUDGET, weights={"sum": 0.0})
 
 
 def _hold_the_truth(loom: Loom, sketches: Estimator) -> None:

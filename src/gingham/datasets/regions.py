@@ -2,13 +2,17 @@
 
 The shape follows the experiments of Dobra, Garofalakis, Gehrke and Rastogi, "Multi-query
 optimization for sketch-based estimation" (Information Systems 2009, Section 6): rows fill
-rectangular regions of the attribute space, more of them in some regions than in others. The paper
-does not say where the regions lie. Rows with equal keys are one row with a count, so ten million
-rows take a fraction of a second.
+rectangular regions of the attribute space, more of them in some regions than in others. Rows with
+equal keys are one row with a count, so ten million rows take a fraction of a second.
+
+The paper does not say where regions lie, nor what the volume of a region is in a relation with few
+attributes. `Regions` has the readings that make sense; errors differ by orders of magnitude between
+them (docs/papers/dobra.md), and the default is the one for which they are what the paper reports.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -23,6 +27,7 @@ SCHEMA = {
     "O": ("orderkey", "custkey"),
     "L": ("orderkey", "partkey", "suppkey"),
 }
+_MOST_ATTRIBUTES = max(len(attributes) for attributes in SCHEMA.values())
 JOINS: Mapping[int, Join] = {
     1: ("P", "partkey", "PS", "partkey"),
     2: ("PS", "suppkey", "S", "suppkey"),
@@ -65,12 +70,26 @@ class Table:
         return Histogram.of(self.keys[attribute], self.counts, fragments=self.fragments)
 
 
+Centres = Literal["shared", "reordered", "independent"]
+Widths = Literal["alike", "by relation"]
+
+
 @dataclass(frozen=True, slots=True)
 class Regions:
     """How rows of random relations spread over dense regions; the defaults are those of the paper.
 
     A region has a `volume` of cells drawn from a range. Rows spread over regions by Zipf's law with
     the exponent `inter`, and over the cells of a region with an exponent from the range `intra`.
+
+    `centres` says where regions lie. "shared": the n-th regions of all relations have the same
+    centre in an attribute that they share, so keys that are frequent in one relation are frequent
+    where it is joined. "reordered": the same centres, but which has the most rows differs between
+    relations. "independent": every relation has centres of its own.
+
+    `widths` says what a volume is. "alike": a region is a cube of three attributes, as many as
+    the widest relation has; a relation with fewer has its projection, so regions are equally wide
+    wherever they are joined. "by relation": a cube of the relation's own attributes. With one
+    attribute that is the whole domain, which leaves no region to be dense.
     """
 
     rows: int = 10_000_000
@@ -79,30 +98,28 @@ class Regions:
     volume: tuple[int, int] = (1000, 2000)
     inter: float = 1.0
     intra: tuple[float, float] = (0.0, 0.5)
+    centres: Centres = "shared"
+    widths: Widths = "alike"
 
     def tables(self, seed: int = 0) -> dict[str, Table]:
-        """Make random relations for all tables of the TPC-H join schema.
-
-        The n-th regions of all relations have the same centre in an attribute that they share:
-        keys that are frequent in one relation are frequent where it is joined.
-        """
+        """Make random relations for all tables of the TPC-H join schema."""
         attributes = dict.fromkeys(name for names in SCHEMA.values() for name in names)
         centres = {
             name: np.random.default_rng([seed, number]).integers(0, self.domain, self.regions)
             for number, name in enumerate(attributes)
         }
         return {
-            relation: self.table(
+            relation: self._table(
                 {name: centres[name] for name in names},
                 np.random.default_rng([seed, len(attributes) + number]),
             )
             for number, (relation, names) in enumerate(SCHEMA.items())
         }
 
-    def table(self, centres: Mapping[str, Ints], random: np.random.Generator) -> Table:
+    def _table(self, centres: Mapping[str, Ints], random: np.random.Generator) -> Table:
         """Make one random relation: Zipf's law says how many rows each region and cell has."""
         cells, counts = list[Ints](), list[Ints]()
-        middles = np.stack(list(centres.values()), axis=1)
+        middles = self._middles(np.stack(list(centres.values()), axis=1), random)
         shares = random.multinomial(self.rows, self._zipf(self.regions, self.inter))
         for middle, rows in zip(middles, shares, strict=True):
             region = self._cells(middle, random.uniform(*self.volume))
@@ -115,9 +132,16 @@ class Regions:
         columns = dict(zip(centres, keys[total > 0].T.copy(), strict=True))
         return Table(columns, total[total > 0])
 
+    def _middles(self, shared: Ints, random: np.random.Generator) -> Ints:
+        """Place the regions of one relation; the first has the most rows."""
+        if self.centres == "independent":
+            return random.integers(0, self.domain, shared.shape)
+        return random.permutation(shared) if self.centres == "reordered" else shared
+
     def _cells(self, middle: Ints, volume: float) -> Ints:
-        """List the cells of a region: a cube of about this volume around a cell, in the domain."""
-        side = min(round(volume ** (1 / len(middle))), self.domain)
+        """List the cells of a region around a cell, in the domain."""
+        attributes = _MOST_ATTRIBUTES if self.widths == "alike" else len(middle)
+        side = min(round(volume ** (1 / attributes)), self.domain)
         corner = np.clip(middle - side // 2, 0, self.domain - side)
         offsets = np.unravel_index(np.arange(side ** len(middle)), (side,) * len(middle))
         return np.stack(offsets, axis=1) + corner

@@ -18,6 +18,7 @@ from gingham.estimates.estimates import Estimates
 from gingham.estimates.planning.bound_join import BoundJoin
 from gingham.estimates.planning.estimate_query import window_starts
 from gingham.estimates.planning.explain_sketches import explain_sketches
+from gingham.estimates.planning.query_weights import Histograms, PriorWeights
 from gingham.estimates.planning.sketch_plan import SketchPlan
 from gingham.estimates.planning.sketch_table import SketchTable
 from gingham.estimates.sketch_session import SketchSession
@@ -34,7 +35,7 @@ from gingham.stream.start import Start
 
 
 class Estimator:
-    """Estimates COUNT and SUM over joins from sketches that share a budget of words.
+    """Estimates COUNT, SUM and AVG over joins from sketches that share a budget of words.
 
     With windows, every slice of a stream has sketches of that many words.
     """
@@ -49,6 +50,8 @@ class Estimator:
         metric: Metric = "average",
         confidence: float = 0.95,
         seed: int = 0,
+        weights: Mapping[str, float] | None = None,
+        histograms: Histograms | None = None,
     ) -> None:
         self._registered = sources
         self._own: dict[str, RelationSource] = {}
@@ -62,6 +65,7 @@ class Estimator:
             metric=metric,
             seed=seed,
             confidence=confidence,
+            prior=PriorWeights(weights or {}, histograms or {}),
         )
         self._lock = threading.Lock()  # of the queries; not held while Spark analyses one
         self._queries: dict[str, BoundJoin] = {}
@@ -85,7 +89,7 @@ class Estimator:
         return self
 
     def add(self, sql: str, *, name: str | None = None) -> str:
-        """Add a COUNT or SUM over a join; it is refused, or estimated from the next run on."""
+        """Add a COUNT, SUM or AVG over a join; it is refused, or estimated from the next run on."""
         name = self._reserve(name)
         try:
             bound = self._session.bind(sql, name)
@@ -153,7 +157,8 @@ class Estimator:
     def run(self) -> Estimates:
         """Estimate every join query from one pass over each relation.
 
-        What the sketches show of how hard each query is divides the memory of the next run.
+        What the sketches show of how hard each query is divides the memory of the next run, save
+        for queries whose weight was given.
         """
         plan = self.plan()
         for one in plan.passes:

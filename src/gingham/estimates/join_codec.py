@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from gingham.estimates.planning.bound_join import BoundJoin, Measure
@@ -28,7 +29,8 @@ def join_to_json(join: BoundJoin) -> dict[str, Any]:
         "relations": dict(query.relations),
         "window": None if window is None else [window.range, window.slide, window.start],
         "joins": [list(equality) for equality in join.joins],
-        "measures": {a: [m.sql, m.zero, m.scale] for a, m in join.measures.items()},
+        "measures": _measures_to_json(join.measures),
+        "divisor": None if join.divisor is None else _measures_to_json(join.divisor),
         "conditions": {
             a: [_predicate_to_json(c.predicate), c.sql] for a, c in join.conditions.items()
         },
@@ -50,13 +52,25 @@ def join_from_json(name: str, found: dict[str, Any]) -> BoundJoin:
     return BoundJoin(
         query=query,
         joins=tuple((a, b, c, d) for a, b, c, d in found["joins"]),
-        measures={a: Measure(*measure) for a, measure in found["measures"].items()},
+        measures=_measures_from_json(found["measures"]),
         conditions={
             a: Condition(_predicate_from_json(predicate), sql)
             for a, (predicate, sql) in found["conditions"].items()
         },
         fragile=found["fragile"],
+        # Logs from before there were averages have none.
+        divisor=None if found.get("divisor") is None else _measures_from_json(found["divisor"]),
     )
+
+
+def _measures_to_json(measures: Mapping[str, Measure]) -> dict[str, list[str | int]]:
+    """The measures of a bound join, by alias, as JSON."""
+    return {alias: [m.sql, m.zero, m.scale] for alias, m in measures.items()}
+
+
+def _measures_from_json(found: dict[str, Any]) -> dict[str, Measure]:
+    """The measures of a bound join from JSON: the inverse of `_measures_to_json`."""
+    return {alias: Measure(*measure) for alias, measure in found.items()}
 
 
 def _predicate_to_json(predicate: Predicate) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import pyarrow as pa
@@ -15,6 +15,7 @@ from gingham.estimates.planning.bound_join import BoundJoin
 from gingham.estimates.planning.estimate_query import QueryEstimates, WindowStarts, estimate_query
 from gingham.estimates.planning.join_aggregate import Relation
 from gingham.estimates.planning.parse_joins import parse_join_aggregate
+from gingham.estimates.planning.query_weights import PriorWeights
 from gingham.estimates.planning.share_sketches import share_sketches
 from gingham.estimates.planning.sketch_plan import SketchPlan
 from gingham.estimates.planning.sketch_table import SketchTable
@@ -68,6 +69,7 @@ class SketchSession:
     metric: Metric
     seed: int
     confidence: float
+    prior: PriorWeights = field(default_factory=PriorWeights)
     _types: dict[str, ExpressionTypes] = field(default_factory=dict[str, ExpressionTypes])
     _passes: SketchPasses = field(default_factory=SketchPasses)
 
@@ -89,8 +91,19 @@ class SketchSession:
             risks[alias] = partial(may_raise, types=catalog[key].columns, ansi=is_ansi(self.spark))
         return bind_join(parsed.query, types, risks)
 
-    def plan(self, queries: Sequence[BoundJoin], weights: Mapping[str, float]) -> SketchPlan:
-        """Plan the sketches of join queries within the budget; `weights` tell how hard each is."""
+    def plan(self, queries: Sequence[BoundJoin], measured: Mapping[str, float]) -> SketchPlan:
+        """Plan the sketches of join queries within the budget.
+
+        `measured` has the weights that earlier runs or windows showed: how hard each query is.
+        """
+        weights, notices = self.prior.of(queries, measured)
+        plan = self.plan_by_weights(queries, weights)
+        return replace(plan, notices=(*plan.notices, *notices)) if notices else plan
+
+    def plan_by_weights(
+        self, queries: Sequence[BoundJoin], weights: Mapping[str, float]
+    ) -> SketchPlan:
+        """Plan the sketches of join queries by these weights, whatever the user says now."""
         return share_sketches(
             queries,
             {source.name: source.time for source in self.sources().values()},

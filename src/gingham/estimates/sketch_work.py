@@ -316,7 +316,7 @@ class SketchWork:
             queries = [
                 self._bind_again(name, sql, stored, refused) for name, sql in stored.queries.items()
             ]
-            plan = self._session.plan(queries, stored.weights)
+            plan = self._session.plan_by_weights(queries, stored.weights)
             if plan.sharing.fingerprint != stored.fingerprint:
                 raise CheckpointError(
                     "the sketches of the checkpoint are of another plan",

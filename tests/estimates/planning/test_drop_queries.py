@@ -51,6 +51,16 @@ def test_sketches_that_are_left_keep_their_numbers_words_and_signs():
     assert {vertex.number for vertex in left.sharing.vertices} == used
 
 
+def test_an_average_that_is_left_keeps_the_sketches_of_its_sum_and_of_its_count():
+    average = replace(_query("mean", LARGE, "x"), divisor={"r": Measure("known")})
+    plan = _plan(_query("bad", FRAGILE, "g(z)"), average)
+    left, gone = drop_queries(plan, {"bad"})
+    assert not gone
+    assert {measure for step in left.passes for measure in step.measures} == {"x", "known"}
+    used = {v for part in average.parts for f in plan.sharing.factors[part] for v, _ in f}
+    assert {vertex.number for vertex in left.sharing.vertices} == used
+
+
 def test_a_query_goes_if_its_rows_cannot_be_told_without_what_raised():
     plan = _plan(_query("all"), _query("large", LARGE), _query("bad", FRAGILE))
     ((vertex, _),) = plan.sharing.factors["large"][0]

@@ -88,6 +88,18 @@ def test_a_sum_is_a_product_of_what_relations_add_up(aggregate, measures):
     assert _parse(f"SELECT {aggregate} FROM r, s WHERE r.a = s.a").measures == measures
 
 
+def test_an_average_is_a_sum_divided_by_the_number_of_known_values():
+    known = "CASE WHEN ({}) IS NOT NULL THEN 1 ELSE 0 END"
+    for name in ("avg", "mean"):
+        query = _parse(f"SELECT {name}(x + 1) FROM r, s WHERE r.a = s.a")
+        assert query.measures == {"r": "x + 1"}
+        assert query.divisor == {"r": known.format("x + 1")}
+    product = _parse("SELECT avg(x * y) FROM r, s WHERE r.a = s.a")
+    assert product.measures == {"r": "(x)", "s": "(y)"}
+    assert product.divisor == {"r": known.format("(x)"), "s": known.format("(y)")}
+    assert _parse("SELECT sum(x) FROM r, s WHERE r.a = s.a").divisor is None
+
+
 @pytest.mark.parametrize(
     ("sql", "window"),
     [
@@ -137,7 +149,10 @@ STREAMS = "FROM orders o, items i WHERE o.id = i.order_id"
         ("SELECT count(*) FROM r, nosuch WHERE r.a = nosuch.a", "no relation nosuch", "registered"),
         (f"SELECT count(*) {JOINED} AND r.q = 1", "no column r.q", ""),
         ("SELECT count(*) FROM r, s WHERE a = y", "a is ambiguous", "both have it"),
-        (f"SELECT avg(x) {JOINED}", "avg(x) over a join", "count or a sum"),
+        (f"SELECT max(x) {JOINED}", "max(x) over a join", "count or a sum"),
+        (f"SELECT avg(x) + 1 {JOINED}", "over a join", "count or a sum"),
+        (f"SELECT avg(x + y) {JOINED}", "mixes r and s", "multiplied"),
+        (f"SELECT avg(DISTINCT x) {JOINED}", "exact DISTINCT", ""),
         (f"SELECT count(*), sum(x) {JOINED}", "2 aggregates", "its own interval"),
         (f"SELECT r.b, count(*) {JOINED} GROUP BY r.b", "GROUP BY r.b", "sketch of its own"),
         (f"SELECT count(DISTINCT x) {JOINED}", "exact DISTINCT", ""),

@@ -7,7 +7,7 @@
     sharing_plan    all of these decisions in one plan; adopt adds a query to a plan
     weights         how hard each query is to estimate
     join_keys, signs, counters, relation_rows    rows to counters
-    sketches, median_of_means                    counters to estimates
+    sketches, median_of_means, ratio_of_means    counters to estimates
 
 Alon, Matias, Szegedy (1996) for the sketches; Dobra, Garofalakis, Gehrke, Rastogi, "Multi-query
 optimization for sketch-based estimation" (2009) for sharing them; selections by fragments are
@@ -18,6 +18,7 @@ from gingham.estimates.algebra.adopt import adopt
 from gingham.estimates.algebra.allocation import Allocation, allocate
 from gingham.estimates.algebra.join_query import Join, JoinQuery
 from gingham.estimates.algebra.median_of_means import Estimate, median_of_means
+from gingham.estimates.algebra.ratio_of_means import ratio_of_means
 from gingham.estimates.algebra.sharing_plan import SharingPlan, plan_sharing
 from gingham.estimates.algebra.sketches import Sketches, empty, estimate, samples, sketch, truncate
 from gingham.estimates.algebra.vertex import Factor, Vertex
@@ -40,6 +41,7 @@ __all__ = [
     "histogram_weights",
     "median_of_means",
     "plan_sharing",
+    "ratio_of_means",
     "samples",
     "sketch",
     "sketch_weights",

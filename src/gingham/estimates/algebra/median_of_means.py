@@ -35,10 +35,7 @@ def median_of_means(samples: Floats, confidence: float = 0.95, words: int = 0) -
     of all groups are. As many groups are taken as make the interval shortest: one up to 97 %, more
     for higher confidence. With too few samples to know the deviation the interval is infinite.
     """
-    if not 0 < confidence < 1:
-        raise GinghamError(
-            f"a confidence of {confidence}", "it is a probability", "0.95, or another below 1"
-        )
+    check_confidence(confidence)
     copies, value = len(samples), float(samples.mean())
     variance = float(samples.var(ddof=1)) if copies > 1 else math.inf
     if copies < fewest_copies(confidence):
@@ -53,6 +50,14 @@ def median_of_means(samples: Floats, confidence: float = 0.95, words: int = 0) -
         copies=copies,
         words=words,
     )
+
+
+def check_confidence(confidence: float) -> None:
+    """Refuse a confidence of intervals that is no probability."""
+    if not 0 < confidence < 1:
+        raise GinghamError(
+            f"a confidence of {confidence}", "it is a probability", "0.95, or another below 1"
+        )
 
 
 def fewest_copies(confidence: float) -> int:

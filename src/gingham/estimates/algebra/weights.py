@@ -119,6 +119,18 @@ def weight_of(values: Floats) -> float | None:
     return SCALE * variance / answer**2
 
 
+def ratio_weight_of(sums: Floats, counts: Floats) -> float | None:
+    """Measure the weight of an average from samples of its sum and its count, copy by copy.
+
+    What spreads is the sum less what the count makes of it: where both are too large at once, the
+    average is not.
+    """
+    if not (rows := float(counts.mean())):
+        return None
+    total = float(sums.mean())
+    return weight_of(sums - total / rows * counts + total)
+
+
 def _guess_weight(tree: JoinTree, statistics: Mapping[str, Mapping[str, Histogram]]) -> float:
     """Guess the weight of one join query from histograms; infinite if a join seems empty."""
     second = 1.0  # the second moment of the estimate, relative to the squared answer

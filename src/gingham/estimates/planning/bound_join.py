@@ -44,11 +44,23 @@ class BoundJoin:
     conditions: Mapping[str, Condition]  # by alias
     # May it raise in the middle of a pass, where it takes all queries down with it?
     fragile: bool = False
+    # Of an average: what the count is made of that its sum is divided by.
+    divisor: Mapping[str, Measure] | None = None
 
     @property
     def name(self) -> str:
         """The name of the join query."""
         return self.query.name
+
+    @property
+    def parts(self) -> Mapping[str, Mapping[str, Measure]]:
+        """What sketches estimate of the join query: its measures by name; two for an average.
+
+        The first has the name of the query. Names of parts are names of queries to a sharing plan.
+        """
+        if self.divisor is None:
+            return {self.name: self.measures}
+        return {self.name: self.measures, f"{self.name} / count": self.divisor}
 
     @property
     def unit(self) -> float:

@@ -35,7 +35,12 @@ def drop_queries(plan: SketchPlan, failing: Collection[str]) -> ReducedPlan:
     cells = {step.relation: _Cells.of(step, remaining) for step in plan.passes}
     sharing = plan.sharing
     uses = {
-        query.name: {vertex for factor in sharing.factors[query.name] for vertex, _ in factor}
+        query.name: {
+            vertex
+            for part in query.parts
+            for factor in sharing.factors[part]
+            for vertex, _ in factor
+        }
         for query in remaining
     }
     changed = {v.number for v in sharing.vertices if not cells[v.relation].preserve(v)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,8 +10,9 @@ import pyarrow as pa
 
 from gingham.core import names
 from gingham.core.arrays import Floats, Ints
-from gingham.estimates.algebra import Factor, median_of_means
-from gingham.estimates.algebra.weights import weight_of
+from gingham.estimates.algebra import Estimate, Factor, median_of_means, ratio_of_means
+from gingham.estimates.algebra.sharing_plan import SharingPlan
+from gingham.estimates.algebra.weights import ratio_weight_of, weight_of
 from gingham.estimates.planning.bound_join import BoundJoin
 from gingham.estimates.planning.sketch_table import SketchTable, magnitudes, refuse_overflow
 from gingham.finals.frames import frames
@@ -48,24 +50,40 @@ def estimate_query(
     """
     sharing, window = sketches.sharing, query.query.window
     count = 1 if starts is None else len(starts)
-    copies = sharing.copies[query.name]
+    copies = min(sharing.copies[part] for part in query.parts)
     intervals: list[tuple[float, float, float]] = []
     weights: list[float] = []
     step = max(1, _BLOCK // copies)
     for first in range(0, count, step):
         block = None if starts is None else starts[first : first + step]
-        for samples in _samples(query, sketches, sliced, block):
-            estimate = median_of_means(samples, confidence)
+        parts = [_samples(query, part, sketches, sliced, block)[:, :copies] for part in query.parts]
+        for samples in zip(*parts, strict=True):
+            estimate, weight = _estimate(samples, confidence)
             intervals.append((estimate.value, estimate.lower, estimate.upper))
-            weights += [weight] if (weight := weight_of(samples)) is not None else []
+            weights += [weight] if weight is not None else []
     numbers = query.unit * np.array(intervals, dtype=np.float64).reshape(-1, 3)
     columns: dict[str, pa.Array] = {}
     if starts is not None and window is not None:
         columns[names.WINDOW_START] = pa.array(starts).cast(instant)
         columns[names.WINDOW_END] = pa.array(starts + window.range).cast(instant)
-    columns |= {name: pa.array(numbers[:, i]) for i, name in enumerate(_COLUMNS)}
-    columns["words"] = pa.array(np.full(len(numbers), sharing.space(query.name), dtype=np.int64))
+    # An average of rows whose number is estimated as zero is NULL.
+    columns |= {name: pa.array(numbers[:, i], from_pandas=True) for i, name in enumerate(_COLUMNS)}
+    words = copies * len(_sketches_of(query, sharing))
+    columns["words"] = pa.array(np.full(len(numbers), words, dtype=np.int64))
     return QueryEstimates(pa.table(columns), float(np.mean(weights)) if weights else None)
+
+
+def _estimate(samples: Sequence[Floats], confidence: float) -> tuple[Estimate, float | None]:
+    """Estimate one answer from the samples of its parts, and measure its weight."""
+    if len(samples) == 1:
+        return median_of_means(samples[0], confidence), weight_of(samples[0])
+    sums, counts = samples
+    return ratio_of_means(sums, counts, confidence), ratio_weight_of(sums, counts)
+
+
+def _sketches_of(query: BoundJoin, sharing: SharingPlan) -> set[int]:
+    """The numbers of the sketches that the estimate of a join query is made from."""
+    return {v for part in query.parts for factor in sharing.factors[part] for v, _ in factor}
 
 
 def window_starts(query: BoundJoin, sketches: SketchTable, sliced: frozenset[str]) -> WindowStarts:
@@ -85,13 +103,17 @@ def window_starts(query: BoundJoin, sketches: SketchTable, sliced: frozenset[str
 
 
 def _samples(
-    query: BoundJoin, sketches: SketchTable, sliced: frozenset[str], starts: WindowStarts
+    query: BoundJoin,
+    part: str,
+    sketches: SketchTable,
+    sliced: frozenset[str],
+    starts: WindowStarts,
 ) -> Floats:
-    """Multiply sketches to unbiased estimates: a row for each window, a column for each copy."""
+    """Multiply sketches to unbiased estimates of a part of a query: windows by copies."""
     sharing, window = sketches.sharing, query.query.window
-    copies = sharing.copies[query.name]
+    copies = sharing.copies[part]
     product = np.ones((1 if starts is None else len(starts), copies))
-    for factor in sharing.factors[query.name]:
+    for factor in sharing.factors[part]:
         total = np.zeros((1, copies), dtype=np.int64)
         magnitude = 0.0
         for vertex, times in factor:

@@ -32,11 +32,10 @@ def _lines(plan: SketchPlan) -> Iterator[str]:
         yield f"  {_describe_pass(step)}"
         for vertex in sharing.of(step.relation):
             yield f"    {_describe_sketch(vertex, plan)}"
-    for query in plan.queries:
-        name = query.name
+    for part in (part for query in plan.queries for part in query.parts):
         yield (
-            f"  {name}: {sharing.space(name):,} words, {sharing.copies[name]:,} copies, "
-            f"weight {sharing.weights[name]:.3g}"
+            f"  {part}: {sharing.space(part):,} words, {sharing.copies[part]:,} copies, "
+            f"weight {sharing.weights[part]:.3g}"
         )
     for notice in plan.notices:
         yield f"  notice: {notice}"

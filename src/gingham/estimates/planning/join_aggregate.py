@@ -1,4 +1,4 @@
-"""A join aggregate: a query for COUNT or SUM over a join of relations, as parsed from SQL."""
+"""A join aggregate: a query for COUNT, SUM or AVG over a join of relations, as parsed from SQL."""
 
 from __future__ import annotations
 
@@ -34,10 +34,11 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class JoinAggregate:
-    """SELECT count(*) or sum(...) FROM relations WHERE joins AND selections GROUP BY window.
+    """SELECT count(*), sum(...) or avg(...) FROM relations WHERE joins AND ... GROUP BY window.
 
     Each SQL expression is over the columns of one relation, with names resolved. A relation without
-    a measure counts its rows. The window cuts every stream of the query alike, and no table.
+    a measure counts its rows. An average is the sum of the product of `measures`, divided by that
+    of `divisor`. The window cuts every stream of the query alike, and no table.
     """
 
     name: str
@@ -47,3 +48,4 @@ class JoinAggregate:
     measures: Mapping[str, str]  # by alias; the aggregate is the sum of their product
     selections: Mapping[str, Selection]  # by alias
     window: Window | None
+    divisor: Mapping[str, str] | None = None  # by alias; None if nothing is divided

@@ -1,4 +1,4 @@
-"""What a join query counts or sums: a measure of each relation, whose product is summed."""
+"""What a join query counts, sums or averages: a measure of each relation; products are summed."""
 
 from __future__ import annotations
 
@@ -20,10 +20,14 @@ _OPERANDS = frozenset({"(", ")", "[", "]", ".", "::", ":", "CASE", "END", "NULL"
 
 
 class Measures(NamedTuple):
-    """What is summed of each relation, by alias, and the whole call as it is compared."""
+    """What is summed of each relation, by alias, and the whole call as it is compared.
+
+    An average has a `divisor`, too: the measures of the count that its sum is divided by.
+    """
 
     of_relations: dict[str, str]
     check: str
+    divisor: dict[str, str] | None = None
 
 
 class _Product(NamedTuple):
@@ -36,7 +40,10 @@ class _Product(NamedTuple):
 def read_measures(
     statement: Statement, call: Call, scope: JoinScope, read: Callable[[Span], Expression]
 ) -> Measures:
-    """The measures of count(...) or sum(...): nothing for count(*), factors for sum(x * y)."""
+    """The measures of an aggregate: nothing for count(*), factors for sum(x * y).
+
+    avg(x * y)    sum(x * y) / sum(1 where x is known * 1 where y is known)
+    """
     written = statement.slice(call.span)[:60]
     arguments = list(split(statement.tokens, Span(call.opened + 1, call.closed), ","))
     if len(arguments) != 1:
@@ -49,7 +56,11 @@ def read_measures(
         )
     if call.name == "count":
         return _counted(statement, written, arguments[0], read)
-    return _summed(statement, written, arguments[0], scope, read)
+    summed = _summed(statement, call, arguments[0], scope, read)
+    if call.name == "sum":
+        return summed
+    divisor = {alias: _known(sql) for alias, sql in summed.of_relations.items()}
+    return summed._replace(divisor=divisor)
 
 
 def owners(expression: Expression) -> list[str]:
@@ -69,35 +80,45 @@ def _counted(
         return Measures({}, f"count({counted.check})")
     if len(aliases) != 1:
         raise _not_counted(written)
-    known = f"CASE WHEN ({counted.run}) IS NOT NULL THEN 1 ELSE 0 END"
-    return Measures({aliases[0]: known}, f"count({counted.check})")
+    return Measures({aliases[0]: _known(counted.run)}, f"count({counted.check})")
+
+
+def _known(sql: str) -> str:
+    """The measure that counts rows for which an expression is not NULL."""
+    return f"CASE WHEN ({sql}) IS NOT NULL THEN 1 ELSE 0 END"
 
 
 def _summed(
     statement: Statement,
-    written: str,
+    call: Call,
     argument: Span,
     scope: JoinScope,
     read: Callable[[Span], Expression],
 ) -> Measures:
-    """The measures of a sum over one relation, or over a product of what several have."""
+    """The measures of a sum over one relation, or over a product of what several have.
+
+    Those of the sum that an average divides are the same.
+    """
+    name, written = call.name, statement.slice(call.span)[:60]
     whole = read(unnested(statement.tokens, argument))
     aliases = owners(whole)
     if len(aliases) <= 1:
-        return Measures({(aliases or list(scope.relations))[0]: whole.run}, f"sum({whole.check})")
+        return Measures(
+            {(aliases or list(scope.relations))[0]: whole.run}, f"{name}({whole.check})"
+        )
     product = _product(statement.tokens, argument, read)
     if any(len(owners(factor)) > 1 for factor in product.factors):
         raise QueryError(
             f"{written} mixes {' and '.join(aliases)}",
             "a sketch adds up what one relation knows of its row; relations are multiplied",
-            "a sum over one relation, sum(r.x), or over a product, sum(r.x * s.y)",
+            f"one relation, {name}(r.x), or a product, {name}(r.x * s.y)",
         )
     factors: dict[str, list[str]] = {alias: [] for alias in aliases}
     for factor in product.factors:
         # A constant may be a factor of any relation's measure.
         factors[(owners(factor) or aliases)[0]].append(f"({factor.run})")
     measures = {alias: " * ".join(parts) for alias, parts in factors.items()}
-    return Measures(measures, f"sum({product.check})")
+    return Measures(measures, f"{name}({product.check})")
 
 
 def _product(tokens: Sequence[Token], span: Span, read: Callable[[Span], Expression]) -> _Product:

@@ -1,4 +1,4 @@
-"""Parse COUNT and SUM over joins: SQL text to a join aggregate, or the reason of a refusal.
+"""Parse COUNT, SUM and AVG over joins: SQL text to a join aggregate, or the reason of a refusal.
 
     SELECT sum(l.price * o.rate) FROM orders o, items l
     WHERE o.id = l.order_id AND l.price > 10 GROUP BY window(ts, '10 minutes')
@@ -45,6 +45,8 @@ from gingham.sql.windows import (
     window_subject,
 )
 
+_AGGREGATES = ("count", "sum", "avg", "mean")
+
 
 class ParsedJoin(NamedTuple):
     """A join aggregate as it was understood, and what Spark must find to be the same."""
@@ -59,7 +61,7 @@ def parse_join_aggregate(
     catalog: Mapping[str, Relation],
     is_allowed: IsAllowed = lambda _: False,
 ) -> ParsedJoin:
-    """Parse one COUNT or SUM over a join; `catalog` has relations by their lower-case names.
+    """Parse one COUNT, SUM or AVG over a join; `catalog` has relations by their lower-case names.
 
     `is_allowed` tells of more functions that the query may call.
     """
@@ -81,7 +83,7 @@ class _Item(NamedTuple):
     """An item of SELECT: as it is compared, and its measures if it is the aggregate."""
 
     check: str
-    measures: dict[str, str] | None = None
+    measures: Measures | None = None
     change: tuple[int, int, str] | None = None  # in the text, for the comparison
 
 
@@ -117,14 +119,16 @@ class _Parser:
         relations = {alias: relation.name for alias, relation in scope.relations.items()}
         # Refuses cycles.
         join_trees([JoinQuery(joins, name, relations)])
+        measures = _only_measures(items)
         query = JoinAggregate(
             name=name,
             text=statement.text.strip(),
             relations=relations,
             joins=tuple(joins),
-            measures=_only_measures(items),
+            measures=measures.of_relations,
             selections=_selections(terms),
             window=window,
+            divisor=measures.divisor,
         )
         marker = self._marker() if window is not None else ""
         changes = [item.change for item in items if item.change is not None]
@@ -275,12 +279,12 @@ class _Parser:
         return (unnested(self._tokens, item.span) for item in self._statement.items)
 
     def _item(self, span: Span, window: Window | None) -> _Item:
-        """Read an item of SELECT: the count or sum, or a bound of the window."""
+        """Read an item of SELECT: the aggregate, or a bound of the window."""
         call = next(calls(self._tokens, span), None)
         if call is not None and call.span == span:
-            if call.name in ("count", "sum"):
-                measures = self._measures(call)
-                return _Item(measures.check, measures.of_relations)
+            if call.name in _AGGREGATES:
+                measures = read_measures(self._statement, call, self._scope, self._expression)
+                return _Item(measures.check, measures)
             if call.name == "window" and window is not None:
                 return _Item(self._marker())
         parts = dotted_name(self._tokens, span)
@@ -291,13 +295,9 @@ class _Parser:
                 return _Item(bound.check, change=(first.start, first.stop, self._marker()))
         raise QueryError(
             f"{self._statement.slice(span)[:60]} over a join",
-            "an estimate is a count or a sum: these add up row by row",
-            "SELECT count(*) or sum(x); for an average one query for each of them",
+            "an estimate is a count or a sum, which add up row by row, or one divided by the other",
+            "SELECT count(*), sum(x) or avg(x)",
         )
-
-    def _measures(self, call: Call) -> Measures:
-        """The measures of a count or a sum."""
-        return read_measures(self._statement, call, self._scope, self._expression)
 
     # The statement that Spark compares
 
@@ -348,7 +348,7 @@ def _selections(terms: Sequence[_Term]) -> dict[str, Selection]:
     return {alias: Selection(whole.predicate, whole.sql.run) for alias, whole in found.items()}
 
 
-def _only_measures(items: Sequence[_Item]) -> dict[str, str]:
+def _only_measures(items: Sequence[_Item]) -> Measures:
     """The measures of the one aggregate of a query."""
     found = [item.measures for item in items if item.measures is not None]
     if len(found) != 1:

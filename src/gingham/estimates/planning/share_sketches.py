@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 
@@ -13,7 +13,7 @@ from gingham.estimates.algebra import adopt
 from gingham.estimates.algebra.allocation import Metric
 from gingham.estimates.algebra.join_query import JoinQuery
 from gingham.estimates.algebra.sharing_plan import SharingPlan, plan_sharing
-from gingham.estimates.planning.bound_join import ROW, BoundJoin
+from gingham.estimates.planning.bound_join import ROW, BoundJoin, Measure
 from gingham.estimates.planning.sketch_plan import FragmentGrid, RelationPass, SketchPlan
 from gingham.logical.predicate import evaluate
 from gingham.optimizer.axes import axes_of
@@ -39,7 +39,7 @@ def share_sketches(
     """
     selections = {relation: _selections(queries, relation) for relation in times}
     sharing = plan_sharing(
-        [_join_query(query, selections) for query in queries],
+        [part for query in queries for part in _join_queries(query, selections)],
         budget=budget,
         metric=metric,
         weights=_all_weights(queries, weights or {}),
@@ -77,10 +77,14 @@ def adopt_query(plan: SketchPlan, query: BoundJoin) -> SketchPlan | None:
     if window is not None and normalized([*plan.edges, *window.classes]) != plan.edges:
         return None
     selections = {relation: _selections(plan.queries, relation) for relation in relations}
-    planned = [_join_query(other, selections) for other in plan.queries]
-    sharing = adopt(plan.sharing, planned, _join_query(query, selections))
-    if sharing is None:
-        return None
+    planned = [part for other in plan.queries for part in _join_queries(other, selections)]
+    sharing = plan.sharing
+    for part in _join_queries(query, selections):
+        adopted = adopt(sharing, planned, part)
+        if adopted is None:
+            return None
+        sharing = adopted
+        planned.append(part)
     return replace(plan, queries=(*plan.queries, query), sharing=sharing)
 
 
@@ -161,19 +165,30 @@ def _notices_of_conditions(relation: str, apart: list[Condition]) -> tuple[str, 
     )
 
 
-def _join_query(query: BoundJoin, selections: Mapping[str, _Selections]) -> JoinQuery:
-    """Translate a bound join: conditions become sets of fragments, or part of the measure."""
-    measures = {alias: measure.sql for alias, measure in query.measures.items()}
+def _join_queries(query: BoundJoin, selections: Mapping[str, _Selections]) -> Iterator[JoinQuery]:
+    """Translate a bound join into what is estimated: two queries for an average, one otherwise."""
+    for name, measures in query.parts.items():
+        yield _join_query(query, name, measures, selections)
+
+
+def _join_query(
+    query: BoundJoin,
+    name: str,
+    of_relations: Mapping[str, Measure],
+    selections: Mapping[str, _Selections],
+) -> JoinQuery:
+    """Translate a sum over a join: conditions become sets of fragments, or part of the measure."""
+    measures = {alias: measure.sql for alias, measure in of_relations.items()}
     selected: dict[str, frozenset[int]] = {}
     for alias, condition in query.conditions.items():
         fragments = selections[query.query.relations[alias]].fragments.get(condition)
         if fragments is not None:
             selected[alias] = fragments
         else:
-            measures[alias] = query.measures.get(alias, ROW).where(condition.sql)
+            measures[alias] = of_relations.get(alias, ROW).where(condition.sql)
     return JoinQuery(
         joins=query.joins,
-        name=query.name,
+        name=name,
         relations=query.query.relations,
         measures=measures,
         selections=selected,
@@ -183,9 +198,12 @@ def _join_query(query: BoundJoin, selections: Mapping[str, _Selections]) -> Join
 def _all_weights(
     queries: Sequence[BoundJoin], known: Mapping[str, float]
 ) -> dict[str, float] | None:
-    """Fill in the median for join queries of unknown weight; None if no weight is known."""
+    """Fill in the median for join queries of unknown weight; None if no weight is known.
+
+    Both parts of an average have its weight: it needs as many copies of one as of the other.
+    """
     weights = {query.name: known[query.name] for query in queries if query.name in known}
     if not weights:
         return None
     median = float(np.median(list(weights.values())))
-    return {query.name: weights.get(query.name, median) for query in queries}
+    return {part: weights.get(query.name, median) for query in queries for part in query.parts}

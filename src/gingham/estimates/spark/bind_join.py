@@ -70,12 +70,16 @@ class _Binder:
             left_word, right_word = self._words(left, left_sql, right, right_sql)
             joins.append((left, left_word, right, right_word))
         measures = {alias: self._measure(alias, sql) for alias, sql in query.measures.items()}
+        divisor = None
+        if query.divisor is not None:
+            divisor = {alias: self._measure(alias, sql) for alias, sql in query.divisor.items()}
         return BoundJoin(
             query=query,
             joins=tuple(joins),
             measures=measures,
             conditions=self.conditions,
             fragile=any(rows.fragile for rows in self.rows.values()),
+            divisor=divisor,
         )
 
     def _row_binder(self, alias: str, risk: RiskOf) -> RowBinder:
