@@ -53,6 +53,8 @@ def divisors_from_table(largest: int) -> Divisor:
     ]
 
     def from_table(a: int, b: int) -> tuple[int, int]:
+        if 0 < b <= largest:
+            return rows[b][a % b], 2
         steps = 2
         while b > largest:
             a, b = b, a % b
