@@ -151,7 +151,7 @@ def points_table(result: Result) -> Section:
         found = fmean(one.trees for one in point.needs.values())
         rows.append(
             [
-                f"{point.x:,g}",
+                f"{point.x:,.10g}",
                 len(point.needs),
                 f"{found:.0f}" + (f" ({trees})" if trees else ""),
                 *[_seconds(point, line) for line in LINES],
@@ -196,16 +196,16 @@ def summary_table(results: Sequence[Result]) -> Section:
         rows += [
             [
                 f"{result.experiment.number} {result.experiment.parameter}, published",
-                f"{published.bs_best:,g}",
-                f"{published.f1_best:,g}",
-                f"{published.average:,g}",
-                f"{published.most:,g}",
+                f"{published.bs_best:,.10g}",
+                f"{published.f1_best:,.10g}",
+                f"{published.average:,.10g}",
+                f"{published.most:,.10g}",
                 f"{published.opt_percent:g}%",
             ],
             [
                 "  measured",
                 None,
-                None if f1_best is None else f"{f1_best:,g}",
+                None if f1_best is None else f"{f1_best:,.10g}",
                 _rounded(fmean(ratios)) if ratios else None,
                 _rounded(max(ratios, default=None)),
                 f"{fmean(saved):.0f}%" if saved else None,
@@ -270,7 +270,7 @@ def readings_table(*, quick: bool, step: Step = _quiet) -> Section:
         rows.append(
             [
                 f"{experiment.number} {experiment.parameter}",
-                f"{experiment.published.bs_best:,g}",
+                f"{experiment.published.bs_best:,.10g}",
                 *(ends[law] for law in laws),
                 ", ".join(map(str, experiment.published.trees.values())) or None,
                 *(", ".join(trees[law]) if law in trees else None for law in laws),
@@ -296,7 +296,7 @@ def _ends(points: Sequence[Point]) -> str:
     """The first values at which some run, and at which every run, exceeds the study's memory."""
     some = next((p for p in points if len(p.fitting(MEMORY)) < len(p.needs)), None)
     every = next((p for p in points if not p.fitting(MEMORY)), None)
-    return " / ".join("never" if p is None else f"{p.x:,g}" for p in (some, every))
+    return " / ".join("never" if p is None else f"{p.x:,.10g}" for p in (some, every))
 
 
 def _last_before(points: Sequence[Point], fits: Callable[[Point], bool]) -> float | None:
@@ -312,7 +312,8 @@ def _last_before(points: Sequence[Point], fits: Callable[[Point], bool]) -> floa
 def _marks_per_group(point: Point) -> float | None:
     """Operations of BS for each group of F1, of the runs that fit into the study's memory."""
     found = [point.needs[seed] for seed in point.fitting(MEMORY)]
-    return sum(one.marks for one in found) / sum(one.groups for one in found) if found else None
+    groups = sum(one.groups for one in found)  # none if all queries have the same slide
+    return sum(one.marks for one in found) / groups if groups else None
 
 
 def _seconds(point: Point, line: str) -> str:
@@ -324,4 +325,4 @@ def _seconds(point: Point, line: str) -> str:
 
 
 def _rounded(value: float | None) -> str | None:
-    return None if value is None else f"{float(f'{value:.2g}'):,g}"
+    return None if value is None else f"{float(f'{value:.2g}'):,.10g}"

@@ -81,6 +81,13 @@ def test_a_figure_and_its_tables_are_made_from_one_run(tmp_path, monkeypatch):
         assert (tmp_path / f"{number}.png").stat().st_size > 1000
 
 
+def test_a_point_at_which_all_queries_have_one_slide_has_a_line_in_the_table():
+    same = Setting(5, 12, 1.0, 10_000, 10)
+    tiny = Experiment(9, 7, "skew", [(10_000, same)], Published(5, 9, 2, 3, 4))
+    (row,) = points_table(run_experiment(tiny, quick=False)).rows
+    assert row[:3] == ["10,000", 5, "1"]
+
+
 def test_every_quick_point_is_a_point():
     for experiment in EXPERIMENTS:
         quick = shein_figures._QUICK_POINTS[experiment.number]
