@@ -250,7 +250,6 @@ def bit_set_table(*, quick: bool) -> Section:
 
 def readings_table(*, quick: bool, step: Step = _quiet) -> Section:
     """Where BS ends with the study's memory, and trees of Exp 3, by both laws of popularity."""
-    runs = 2 if quick else RUNS
     rows: list[Sequence[Cell]] = []
     for experiment in EXPERIMENTS[1:]:
         ends: dict[Law, str] = {}
@@ -262,7 +261,7 @@ def readings_table(*, quick: bool, step: Step = _quiet) -> Section:
             for x, setting in experiment.points:
                 if quick and x not in _QUICK_POINTS[experiment.number]:
                     continue
-                points.append(Point(x, {s: needs(setting, s, law) for s in range(1, runs + 1)}))
+                points.append(Point(x, {s: needs(setting, s, law) for s in range(1, RUNS + 1)}))
                 if x in experiment.published.trees:
                     found = fmean(one.trees for one in points[-1].needs.values())
                     trees.setdefault(law, []).append(f"{found:.0f}")
@@ -288,7 +287,7 @@ def readings_table(*, quick: bool, step: Step = _quiet) -> Section:
             "rank",
         ),
         rows,
-        f"{runs} runs, 96 GB",
+        f"{RUNS} runs, 96 GB",
     )
 
 
