@@ -82,6 +82,14 @@ def test_primes_are_independent():
     assert rate == pytest.approx(1 - math.prod(1 - 1 / prime for prime in primes), rel=1e-12)
 
 
+def test_eighteen_primes_are_exact_though_they_have_too_many_groups():
+    # Too many terms for inclusion and exclusion, and a period too long for a bit set.
+    primes = primes_up_to(100)[-18:]
+    rate = edge_rate([(prime, 0) for prime in primes])
+    assert rate.exact
+    assert rate == pytest.approx(1 - math.prod(1 - 1 / prime for prime in primes), rel=1e-12)
+
+
 def test_sixty_stock_windows_take_a_thousandth_of_the_operations_of_f1():
     classes = classes_of(stock_windows(60))
     rate = edge_rate(classes)
