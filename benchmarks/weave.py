@@ -2,9 +2,9 @@
 
     python -m benchmarks weave [--quick] [--rows N] [--json FILE] [--plot FILE]
 
-Figures 4 to 11 and 14 of Guirguis et al. (CIKM 2011) and the five experiments of Shein et al.
-(CIKM 2015), all from one run on this machine, with our weaver beside theirs; then plans of the same
-queries on Spark, predicted and measured.
+Figures 4 to 11 and 14 of Guirguis et al. (CIKM 2011), all from one run on this machine, with our
+weaver beside theirs; then plans of the same queries on Spark, predicted and measured. The
+experiments of Shein et al. (CIKM 2015) are `python -m benchmarks shein`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from benchmarks.weave_engine import (
     show_engine,
 )
 from benchmarks.weave_figure import Figure, draw, show
-from benchmarks.weave_scale import measure_targets, scale_figures
+from benchmarks.weave_scale import measure_targets
 from gingham.optimizer.cost import Cost
 
 
@@ -68,8 +68,6 @@ def run(
         # What is known is shown at once: the whole takes half an hour.
         figures = cost_figures(quick=quick, step=step)
         show(figures, console)
-        figures += (scaled := scale_figures(quick=quick, step=step))
-        show(scaled, console)
         targets = measure_targets(quick=quick, step=step)
         attempts = run_on_engine(spark, rows, Cost(), step, quick=quick)
     report = Report(tuple(figures), (*targets, *engine_targets(attempts)), attempts)

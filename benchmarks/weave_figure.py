@@ -26,6 +26,7 @@ class Figure:
     notes: tuple[str, ...] = field(default=())
     log_across: bool = True
     log_up: bool = True
+    stops: Mapping[str, float] = field(default_factory=dict[str, float])  # drawn upright
 
     def as_json(self) -> dict[str, object]:
         """Every number."""
@@ -36,6 +37,7 @@ class Figure:
             "up": self.up,
             "lines": dict(self.lines),
             "notes": list(self.notes),
+            "stops": dict(self.stops),
         }
 
 
@@ -62,7 +64,7 @@ def _number(value: float | None) -> str:
 
 def draw(figures: Sequence[Figure], path: Path) -> None:
     """Plot every figure in a panel of its own."""
-    columns = 4
+    columns = min(4, len(figures))
     rows = math.ceil(len(figures) / columns)
     sheet = canvas(4.6 * columns, 3.8 * rows)
     panels = sheet.subplots(rows, columns, squeeze=False).ravel()
@@ -70,6 +72,8 @@ def draw(figures: Sequence[Figure], path: Path) -> None:
         for line, points in figure.lines.items():
             if points:
                 panel.plot(*zip(*points, strict=True), marker="o", markersize=3, label=line)
+        for what, x in figure.stops.items():
+            panel.axvline(x, color="gray", linestyle=":", label=what)
         panel.set(title=f"{figure.name}: {figure.title}", xlabel=figure.across, ylabel=figure.up)
         if figure.log_across:
             panel.set_xscale("symlog", linthresh=1)

@@ -16,7 +16,7 @@ DOCUMENTS = [
     ARCHITECTURE,
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",
-    *(ROOT / "docs").glob("*.md"),
+    *(ROOT / "docs").rglob("*.md"),
 ]
 FEWEST_STEPS = 5  # of a walk
 

@@ -1,7 +1,8 @@
 """Random windows as in the studies of Weave Share (CIKM 2011) and F1 (CIKM 2015).
 
-Slides follow Zipf's law over a list of templates, the longest ones being the most popular; a range
-is its slide times a random overlap factor from one up to a largest one.
+Slides are drawn from a list of templates, the longest ones being the most popular, by Zipf's law or
+by a power of their length; a range is its slide times a random overlap factor from one up to a
+largest one.
 """
 
 from __future__ import annotations
@@ -37,6 +38,24 @@ def zipf_windows(
         ranges = np.rint(chance.uniform(1, overlap, n) * drawn).astype(np.int64)
     else:
         ranges = chance.integers(1, int(overlap), n, endpoint=True) * drawn
+    return list(zip(ranges.tolist(), drawn.tolist(), strict=True))
+
+
+def skewed_windows(
+    n: int, slides: Sequence[int], *, skew: float, overlap: int, seed: int = 0
+) -> list[tuple[int, int]]:
+    """Draw n random windows whose slides are as popular as their length to the power of `skew`.
+
+    A skew of zero makes all slides equally popular, a large one leaves some of the longest.
+
+    >>> skewed_windows(3, range(1, 101), skew=0.5, overlap=10, seed=1)
+    [(576, 64), (970, 97), (84, 28)]
+    """
+    chance = np.random.default_rng(seed)
+    lengths = np.asarray(slides)
+    popularity = (lengths / lengths.max()) ** skew
+    drawn = chance.choice(lengths, n, p=popularity / popularity.sum())
+    ranges = chance.integers(1, overlap, n, endpoint=True) * drawn
     return list(zip(ranges.tolist(), drawn.tolist(), strict=True))
 
 

@@ -7,6 +7,7 @@ import pytest
 from gingham.algebra.edges import normalized
 from gingham.algebra.edges.primes import factorized
 from gingham.algebra.edges.published import METHODS, edge_rate
+from gingham.algebra.edges.published.gcd_table import divisors_from_table, euclid
 from gingham.core.errors import BudgetError, QueryError
 from gingham.datasets.windows import primes_up_to, stock_windows
 from gingham.optimizer.weave.woven_plan import window_classes
@@ -36,7 +37,10 @@ def test_every_way_finds_the_published_edge_rates(method, classes, edges, period
 
 def test_the_bit_set_marks_as_many_bits_as_its_complexity_says():
     # Slides 4 and 6 lie within 2; an lcm of 30 has 15 + 10 + 6 edges.
-    assert edge_rate([(2, 0), (3, 0), (4, 0), (5, 0), (6, 0)], "bit_set").operations == 31
+    slides = [(2, 0), (3, 0), (4, 0), (5, 0), (6, 0)]
+    assert edge_rate(slides, "bit_set").operations == 31
+    assert edge_rate(slides, "bit_loop").operations == 31
+    assert edge_rate(slides, "bit_scan").operations == 30 * 3
 
 
 def test_remembered_divisors_save_operations():
@@ -46,9 +50,41 @@ def test_remembered_divisors_save_operations():
     assert memoised.operations < plain.operations
 
 
+def test_the_table_of_divisors_is_made_once_and_kept():
+    edge_rate([(6, 0), (10, 0)], "f1_memoised")
+    made = divisors_from_table.cache_info().misses
+    edge_rate([(15, 0), (9, 0), (14, 3)], "f1_memoised")
+    assert divisors_from_table.cache_info().misses == made
+
+
+def test_divisors_from_the_table_are_those_of_the_library():
+    from_table = divisors_from_table(40)
+    for a in [*range(130), 10**20, 10**20 + 7]:
+        for b in range(1, 130):
+            assert from_table(a, b)[0] == math.gcd(a, b) == euclid(a, b)[0]
+    assert from_table(10**20, 36)[1] == 2
+    with pytest.raises(BudgetError):
+        divisors_from_table(40_000)
+
+
+def test_f1_has_a_term_for_every_group_and_needs_no_check_of_equal_residues():
+    # Primes: each divisor of a product of others takes Euclid at least two steps.
+    primes = [(prime, 0) for prime in (2, 3, 5, 7, 11, 13)]
+    looked_up = edge_rate(primes, "f1_memoised").operations
+    assert looked_up == (2**6 - 1) * 3  # a step, a lookup and an addition for each group
+
+
 def test_primes_are_independent():
     primes = primes_up_to(1000)
     assert len(primes) == 168
+    rate = edge_rate([(prime, 0) for prime in primes])
+    assert rate.exact
+    assert rate == pytest.approx(1 - math.prod(1 - 1 / prime for prime in primes), rel=1e-12)
+
+
+def test_eighteen_primes_are_exact_though_they_have_too_many_groups():
+    # Too many terms for inclusion and exclusion, and a period too long for a bit set.
+    primes = primes_up_to(100)[-18:]
     rate = edge_rate([(prime, 0) for prime in primes])
     assert rate.exact
     assert rate == pytest.approx(1 - math.prod(1 - 1 / prime for prime in primes), rel=1e-12)
@@ -79,7 +115,9 @@ def test_what_is_too_much_for_a_table_is_sampled_and_says_so():
     assert abs(exact - sampled) <= sampled.margin
 
 
-@pytest.mark.parametrize("method", ["naive", "bit_set", "f1", "f1_memoised"])
+@pytest.mark.parametrize(
+    "method", ["naive", "bit_set", "bit_loop", "bit_scan", "f1", "f1_memoised"]
+)
 def test_the_published_ways_give_up_on_stock_windows(method):
     with pytest.raises(BudgetError, match=r"edge_rate\(classes\)"):
         edge_rate(classes_of(stock_windows(60)), method, most=1_000_000)

@@ -3,6 +3,8 @@ from collections import Counter
 
 import pytest
 
+from gingham.algebra.edges.published.bit_loop import count_marked, count_tested
+from gingham.algebra.edges.published.f1 import count_by_groups
 from gingham.core.errors import BudgetError, QueryError
 from gingham.core.time import CENTURY, SECOND
 from gingham.datasets.windows import TEMPLATES, stock_windows, zipf_windows
@@ -64,10 +66,6 @@ def test_every_method_puts_every_window_into_one_tree(method):
         {"bitmap": False},
         {"probe_smaller": False},
         {"lookup": False, "bitmap": False, "probe_smaller": False},
-        {"edges": "f1"},
-        {"edges": "f1_memoised"},
-        {"edges": "elimination"},
-        {"edges": "bit_set"},
     ],
 )
 def test_optimizations_of_weave_share_change_the_work_and_not_the_plan(options):
@@ -75,8 +73,25 @@ def test_optimizations_of_weave_share_change_the_work_and_not_the_plan(options):
     whole = weave(windows, rate=4, method="weave_share")
     part = weave(windows, rate=4, method="weave_share", **options)
     assert windows_of(part) == windows_of(whole)
-    if "edges" not in options:
-        assert part.operations > whole.operations
+    assert part.operations > whole.operations
+
+
+@pytest.mark.parametrize("count", [count_by_groups, count_marked, count_tested])
+def test_weave_share_finds_its_plan_however_edges_are_counted(count):
+    windows = zipf_windows(14, [4, 6, 9, 10, 12, 15], skew=0.3, overlap=6, seed=5)
+    whole = weave(windows, rate=4, method="weave_share")
+    counted = weave(windows, rate=4, method="counted_share", count=count)
+    assert windows_of(counted) == windows_of(whole)
+    assert counted.cost == pytest.approx(whole.cost)
+
+
+def test_weave_share_that_counts_goes_on_after_its_time():
+    windows = zipf_windows(60, range(1, 100), skew=0.5, overlap=10, seed=2)
+    patient, hurried = (
+        weave(windows, rate=5, method="counted_share", budget=budget) for budget in (60, 0)
+    )
+    assert windows_of(hurried) == windows_of(patient)
+    assert hurried.notices == ()
 
 
 def test_one_tree_is_known_without_looking_at_pairs():

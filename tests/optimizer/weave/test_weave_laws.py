@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gingham.algebra.edges.published.bit_loop import count_marked
 from gingham.datasets.windows import TEMPLATES, zipf_windows
 from gingham.optimizer.weave import weaveability
 from gingham.optimizer.weave.published import METHODS, weave
@@ -76,6 +77,17 @@ def test_the_scalable_weaver_finds_the_plan_of_the_naive_greedy(seeds):
         # Or one tree, where that costs less.
         naive = min(naive_greedy(windows, rate), [windows], key=lambda trees: cost(trees, rate))
         woven = weave(windows, rate=rate)
+        found = Counter(frozenset(Counter(tree.windows).items()) for tree in woven.trees)
+        assert found == Counter(frozenset(Counter(tree).items()) for tree in naive), seed
+        assert woven.cost == pytest.approx(cost(naive, rate))
+
+
+@pytest.mark.parametrize("seeds", [range(2000, 2060), range(2060, 2120)])
+def test_weave_share_that_only_counts_finds_the_plan_of_the_naive_greedy(seeds):
+    for seed in seeds:
+        windows, rate = workload(seed, most=16)
+        naive = naive_greedy(windows, rate)
+        woven = weave(windows, rate=rate, method="counted_share", count=count_marked)
         found = Counter(frozenset(Counter(tree.windows).items()) for tree in woven.trees)
         assert found == Counter(frozenset(Counter(tree).items()) for tree in naive), seed
         assert woven.cost == pytest.approx(cost(naive, rate))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from functools import lru_cache
 
 from gingham.algebra.edges.bit_set import bit_set
@@ -58,9 +59,11 @@ def _quickest_rate(classes: Sequence[ResidueClass], most: int) -> EdgeRate:
         return merged_terms(classes)
     if composite_period(classes) <= _SHORT_PERIOD:
         return bit_set(classes)
-    try:
-        if len(classes) <= _SOME_CLASSES:
+    if len(classes) <= _SOME_CLASSES:
+        # Up to 20 classes may still meet in too many ways, as primes do; elimination is exact then.
+        with suppress(BudgetError):
             return merged_terms(classes)
+    try:
         return eliminate(classes, most)
     except BudgetError:
         return _clip_rate(random_blocks(classes), classes)

@@ -9,6 +9,7 @@ from gingham.algebra.edges.bit_set import bit_set
 from gingham.algebra.edges.classes import ResidueClass, normalized
 from gingham.algebra.edges.eliminate import eliminate
 from gingham.algebra.edges.merged_terms import merged_terms
+from gingham.algebra.edges.published.bit_loop import bit_loop, bit_scan
 from gingham.algebra.edges.published.f1 import f1, f1_memoised
 from gingham.algebra.edges.published.naive import naive
 from gingham.algebra.edges.random_blocks import random_blocks
@@ -19,6 +20,8 @@ from gingham.core.errors import QueryError
 METHODS: dict[str, Callable[..., EdgeRate]] = {
     "naive": naive,
     "bit_set": bit_set,
+    "bit_loop": bit_loop,
+    "bit_scan": bit_scan,
     "f1": f1,
     "f1_memoised": f1_memoised,
     "merged_terms": merged_terms,

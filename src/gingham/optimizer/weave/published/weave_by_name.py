@@ -1,4 +1,4 @@
-"""Weaving by a named method: the engine's own and those of Guirguis et al. (CIKM 2011)."""
+"""Weaving by a named method: the engine's own and the published ones (CIKM 2011 and 2015)."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from gingham.core.errors import QueryError
 from gingham.optimizer import weave as engine
 from gingham.optimizer.weave.edge_sets import AnyWindow, checked_rate, read_windows
 from gingham.optimizer.weave.published.baselines import no_share, random_trees
+from gingham.optimizer.weave.published.counted_share import counted_share
 from gingham.optimizer.weave.published.exhaustive import exhaustive
 from gingham.optimizer.weave.published.incremental_plan import IncrementalPlan, incremental
 from gingham.optimizer.weave.published.insert_then_weave import insert_then_weave
@@ -29,6 +30,7 @@ METHODS: dict[str, Callable[..., Partition]] = {
     "local_search_random": local_search_random,
     "exhaustive": exhaustive,
     "weave_share": weave_share,
+    "counted_share": counted_share,
     "scalable": scalable,
 }
 

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from gingham.algebra.edges import ResidueClass, edge_rate, edges_between, normalized
 from gingham.algebra.edges.bit_set import MOST_BITS
-from gingham.algebra.edges.published import METHODS
 from gingham.core.arrays import Bools
-from gingham.core.errors import BudgetError, QueryError
+from gingham.core.errors import BudgetError
 from gingham.optimizer.weave.weaver import NO_GAIN, rounded_gains, stopped_early
 from gingham.optimizer.weave.weaving_problem import Partition, Problem
 
@@ -39,16 +37,13 @@ class _Counter:
 
     bitmap: bool
     probe_smaller: bool
-    method: str | None
     operations: int = 0
 
     def common(self, x: _Tree, y: _Tree) -> float:
         """The common edges of two trees, per tick."""
-        if self.method is not None:
-            return self._by_rate(x, y, METHODS[self.method])
         period = math.lcm(x.period, y.period)
         if period > (_SHORT_PERIOD if self.bitmap else MOST_BITS):
-            return self._by_rate(x, y, edge_rate)
+            return self._by_rate(x, y)
         if not self.bitmap:
             edges = edges_between(y.classes, 0, period)
             self.operations += len(edges) * len(x.classes)
@@ -64,12 +59,10 @@ class _Counter:
         both = np.tile(x.bits, period // x.period) & np.tile(y.bits, period // y.period)
         return int(np.count_nonzero(both)) / period
 
-    def _by_rate(
-        self, x: _Tree, y: _Tree, method: Callable[[tuple[ResidueClass, ...]], float]
-    ) -> float:
+    def _by_rate(self, x: _Tree, y: _Tree) -> float:
         """Count the common edges of two trees: both edge rates minus that of the union."""
-        together = method(normalized(x.classes + y.classes))
-        self.operations += getattr(together, "operations", 0)
+        together = edge_rate(normalized(x.classes + y.classes))
+        self.operations += together.operations
         return x.edges + y.edges - float(together)
 
     def tree(self, problem: Problem, window: int) -> _Tree:
@@ -106,7 +99,7 @@ class _Counter:
 
     def _bits(self, classes: tuple[ResidueClass, ...], period: int) -> Bools | None:
         """Mark the edges of a tree in a bitmap of one period; None if bitmaps are not used."""
-        if not self.bitmap or self.method is not None or period > _SHORT_PERIOD:
+        if not self.bitmap or period > _SHORT_PERIOD:
             return None
         bits = np.zeros(period, dtype=bool)
         for slide, residue in classes:
@@ -120,28 +113,20 @@ def weave_share(
     lookup: bool = True,
     bitmap: bool = True,
     probe_smaller: bool = True,
-    edges: str | None = None,
 ) -> Partition:
     """Weave Share: merge the pair of trees that saves most, as long as some pair saves something.
 
     Guirguis et al. (CIKM 2011), Figure 2. With `lookup`, savings are kept in a table instead of
     computed in every round; with `bitmap`, edges are bitmaps; with `probe_smaller`, the tree with
-    fewer edges probes the other. `edges` names another way to count edges, one of
-    `gingham.algebra.edges.published.METHODS`.
+    fewer edges probes the other. `counted_share` counts the edges of both trees together instead.
     """
-    if edges is not None and edges not in METHODS:
-        raise QueryError(
-            f"there is no way {edges!r} to an edge rate",
-            "its name is none of ours",
-            ", ".join(METHODS),
-        )
     if len(problem.windows) > MOST_WINDOWS:
         raise BudgetError(
             f"Weave Share of {len(problem.windows):,} windows",
             f"it compares all pairs of them; {MOST_WINDOWS:,} is the most",
             "method='scalable', which finds the same plan",
         )
-    counter = _Counter(bitmap, probe_smaller, edges)
+    counter = _Counter(bitmap, probe_smaller)
     finished, trees = _merge_all(problem, counter, lookup=lookup)
     numbers = np.empty(len(problem.windows), dtype=np.int64)
     for number, tree in enumerate(trees):
