@@ -61,17 +61,19 @@ ROWS = st.lists(
 SETS = st.lists(st.frozensets(st.integers(0, CELLS - 1)), min_size=1, max_size=7)
 CALLS = st.lists(
     st.sampled_from(["count(*)", "count(v)", "sum(v)", "max(v)", "bit_xor(v)"]),
-    min_size=1,
     max_size=3,
     unique=True,
 )
 # Three queries of two cells each, and one of all three: half of their sum.
 HALVES = [frozenset({1, 2}), frozenset({2, 3}), frozenset({1, 3}), frozenset({1, 2, 3})]
+# Neighbours in a ring: any one is the other two of three, added and subtracted.
+RING = [frozenset({1, 2}), frozenset({2, 3}), frozenset({3, 4}), frozenset({1, 4})]
 
 
 @settings(max_examples=300)
 @example(rows=[Row(0, 1, "a", 7)], sets=HALVES, calls=["sum(v)"], met={1, 2, 3}, own=None)
 @example(rows=[Row(0, 4, "a", None)], sets=HALVES, calls=["sum(v)"], met=set(), own=None)
+@example(rows=[Row(0, 1, "a", 7)], sets=RING, calls=[], met={1, 2, 3, 4}, own=None)
 @given(
     rows=ROWS,
     sets=SETS,
@@ -120,6 +122,15 @@ def test_sums_that_can_be_subtracted_need_as_many_records_as_the_rank():
 def test_two_kinds_of_records_are_one_where_that_is_less():
     sets = [frozenset({1}), frozenset({2}), frozenset({1, 2})]
     assert _sizes(sets, ["sum(v)", "max(v)"]) == [("general", 2)]
+
+
+def test_whether_there_are_rows_is_told_by_counts_or_by_overlapping_records():
+    # Without an aggregate only the presence of rows is asked, which is linear and idempotent.
+    # Four in a ring: rank 3, but no three records whose unions are all four.
+    assert _sizes(RING, []) == [("linear", 3)]
+    # All cells but one: rank 6, but four records have six different pairs.
+    all_but_one = [frozenset(range(CELLS)) - {cell} for cell in range(CELLS)]
+    assert _sizes(all_but_one, []) == [("idempotent", 4)]
 
 
 def _sizes(sets: list[frozenset[int]], calls: list[str]) -> list[tuple[str, int]]:
