@@ -19,6 +19,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.fragment_figures import PAPER, draw
 from benchmarks.fragments_on_spark import on_spark
+from benchmarks.fragments_static import static
 from benchmarks.outputs import File, table_console, write_results
 from benchmarks.sections import Cell, Section, as_json, show
 from benchmarks.targets import Target
@@ -74,6 +75,7 @@ def run(
         ("general", partial(general, LINEAR[:1] if quick else LINEAR, gains, repeats)),
         # The twelve strategies take most of the time here.
         ("hidden bases", partial(hidden, gains[1:] if quick else (0.1, 0.3, 0.5, 0.7, 0.9), 1)),
+        ("static", partial(static, repeats=repeats)),
         ("growth", partial(growth, (100,) if quick else (100, 250, 500, 1000, 1500))),
     ]
     if spark is not None:

@@ -20,6 +20,7 @@ from gingham.logical.query import Query
 from gingham.logical.window import Window
 from gingham.optimizer.decompose_fragments import decompose_fragments
 from gingham.plan.bound import BoundQuery, Condition, ConditionalAggregate
+from gingham.plan.cell_sets import possible_fragments
 from gingham.plan.condition_cache import ConditionCache
 from gingham.plan.forest import Forest, Grid
 
@@ -78,7 +79,7 @@ RING = [frozenset({1, 2}), frozenset({2, 3}), frozenset({3, 4}), frozenset({1, 4
     rows=ROWS,
     sets=SETS,
     calls=CALLS,
-    met=st.frozensets(st.integers(0, CELLS - 1)),
+    met=st.none() | st.frozensets(st.integers(0, CELLS - 1)),
     own=st.none() | st.frozensets(st.integers(0, CELLS - 1)),
 )
 def test_records_answer_what_shards_answer(rows, sets, calls, met, own):
@@ -89,7 +90,8 @@ def test_records_answer_what_shards_answer(rows, sets, calls, met, own):
         )
         queries[0] = replace(queries[0], aggregates=filtered)
     forest = Forest(tuple(queries), (GRID,), (0,) * len(queries))
-    reduced = decompose_fragments(forest, np.array(sorted(met), dtype=np.int64), ConditionCache())
+    occupied = None if met is None else np.array(sorted(met), dtype=np.int64)
+    reduced = decompose_fragments(forest, occupied, ConditionCache())
     shards = ShardTable(_collected(rows, forest.columns, lambda cell: [cell]), forest)
     sent = _collected(rows, reduced.columns, reduced.grids[0].records_of)
     records = RecordTable(sent, forest, reduced)
@@ -106,6 +108,24 @@ def test_there_are_never_more_records_than_conditions_or_fragments(sets, calls):
     reduced = decompose_fragments(forest, np.arange(CELLS), ConditionCache())
     different = len({cells for cells in sets if cells})
     assert reduced.grids[0].size <= different
+
+
+@given(sets=SETS, calls=CALLS, met=st.frozensets(st.integers(0, CELLS - 1)))
+def test_what_may_occur_needs_at_least_the_records_of_what_occurs(sets, calls, met):
+    queries = tuple(_query(f"q{n}", cells, calls) for n, cells in enumerate(sets))
+    forest = Forest(queries, (GRID,), (0,) * len(queries))
+    occupied = np.array(sorted(met), dtype=np.int64)
+    possible = possible_fragments(GRID, queries, ConditionCache())
+    # By definition: two cells are of one fragment if they are in the same sets.
+    assert len(possible.membership) == len(
+        {memberships for c in range(CELLS) if any(memberships := tuple(c in s for s in sets))}
+    )
+    static = decompose_fragments(forest, None, ConditionCache()).grids[0]
+    seen = decompose_fragments(forest, occupied, ConditionCache()).grids[0]
+    # Only ranks are monotonic: a search may miss with fewer fragments what it finds with more.
+    if all(block.kind == "linear" for block in static.blocks):
+        assert seen.size <= static.size
+    assert all(block.occupied.all() for block in static.blocks)
 
 
 def test_sums_that_can_be_subtracted_need_as_many_records_as_the_rank():

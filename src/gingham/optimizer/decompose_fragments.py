@@ -31,12 +31,15 @@ _DENOMINATORS = 64
 
 
 def decompose_fragments(
-    forest: Forest, occupied: Ints, conditions: ConditionCache
+    forest: Forest, occupied: Ints | None, conditions: ConditionCache
 ) -> ForestRecords:
     """Choose the records of every grid; `occupied` are the cells that rows were seen in.
 
-    Fragments without an occupied cell get a record of their own.
+    Fragments without an occupied cell get a record of their own. Without `occupied` all fragments
+    that may occur are decomposed: no row has to be seen before, but there may be more records.
     """
+    if occupied is None:
+        occupied = np.arange(forest.cells)
     grids: list[GridRecords] = []
     offset = 0
     for grid in forest.grids:

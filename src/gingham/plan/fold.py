@@ -16,7 +16,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from gingham.core.arrays import Ints
-from gingham.plan.cell_sets import find_fragments, grid_reads, union_of
+from gingham.plan.cell_sets import possible_fragments
 from gingham.plan.condition_cache import ConditionCache
 from gingham.plan.forest import Forest
 
@@ -32,12 +32,11 @@ def fold_cells(forest: Forest, conditions: ConditionCache) -> FoldedCells:
     folded: dict[int, Ints] = {}
     for grid in forest.grids:
         queries = [query for query in forest.queries if forest.grid_of(query) is grid]
-        reads = grid_reads(grid, queries, conditions)
-        merged = union_of(reads.by_capability.values()).cell_sets
-        cell_sets = [*reads.presence.values(), *merged.values()]
-        if cell_sets:
-            fragment_of = find_fragments(np.column_stack(cell_sets)).fragment_of
-            _, first, number = np.unique(fragment_of, return_index=True, return_inverse=True)
+        fragments = possible_fragments(grid, queries, conditions)
+        if len(fragments.membership):
+            _, first, number = np.unique(
+                fragments.fragment_of, return_index=True, return_inverse=True
+            )
             if len(first) < grid.cells:
                 folded[grid.number] = first[number.ravel()]
     return folded
