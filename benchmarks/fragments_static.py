@@ -126,11 +126,11 @@ def _boxes(rng: np.random.Generator) -> Grid:
 def _flags(rng: np.random.Generator) -> Grid:
     """Unions of two conjunctions of two of eight flags, each set or not."""
     flags = (np.arange(256)[:, None] >> np.arange(8) & 1).astype(bool)
-    queries: list[np.ndarray] = []
-    for _ in range(QUERIES):
-        parts = [flags[:, rng.choice(8, 2, replace=False)].all(axis=1) for _ in range(2)]
-        queries.append(np.column_stack(parts).any(axis=1))
-    return np.column_stack(queries)
+    holds = np.zeros((256, QUERIES), dtype=bool)
+    for query in range(QUERIES):
+        for _ in range(2):
+            holds[:, query] |= flags[:, rng.choice(8, 2, replace=False)].all(axis=1)
+    return holds
 
 
 def _lists(rng: np.random.Generator) -> Grid:
