@@ -93,13 +93,13 @@ def draw(sections: Sequence[Section], path: Path) -> None:
     (ranks, records, times), (hidden, growth, wire) = figure.subplots(2, 3)
 
     size = named["linear"][-1]["size"]
-    _lines(ranks, [run for run in named["linear"] if run["size"] == size], "gain", "records")
+    lines(ranks, [run for run in named["linear"] if run["size"] == size], "gain", "records")
     ranks.set(title=f"linear, {size}: records", xlabel="gain", ylabel="records")
 
     square = [run for run in named["idempotent"] if run["size"] == "100x100"]
-    _lines(records, square, "gain", "records")
+    lines(records, square, "gain", "records")
     records.set(title="idempotent, 100x100: records", xlabel="gain", ylabel="records")
-    _lines(times, square, "gain", "seconds")
+    lines(times, square, "gain", "seconds")
     times.set(title="idempotent, 100x100", xlabel="gain", ylabel="seconds", yscale="log")
 
     ours = [
@@ -107,13 +107,13 @@ def draw(sections: Sequence[Section], path: Path) -> None:
         for run in named["hidden bases"]
         if run["method"] == "set_basis"
     ]
-    _lines(hidden, ours, "gain", "effective")
+    lines(hidden, ours, "gain", "effective")
     hidden.set(title="hidden bases, 100x100: set basis", xlabel="gain", ylabel="effectiveness")
 
     sized = [
         {**run, "queries": int(str(run["size"]).split("x")[1])} for run in named["growth with size"]
     ]
-    _lines(growth, sized, "queries", "seconds")
+    lines(growth, sized, "queries", "seconds")
     growth.set(title="growth, gain 0.5", xlabel="queries", ylabel="seconds")
     growth.set(xscale="log", yscale="log")
     _bars(wire, named.get("on Spark", ()))
@@ -124,7 +124,7 @@ def draw(sections: Sequence[Section], path: Path) -> None:
     figure.savefig(path, dpi=130)
 
 
-def _lines(panel: Any, runs: Sequence[Any], across: str, up: str) -> None:
+def lines(panel: Any, runs: Sequence[Any], across: str, up: str) -> None:
     """A line for each method: the mean of its runs at each place."""
     for method in dict.fromkeys(run["method"] for run in runs):
         mine = [run for run in runs if run["method"] == method]

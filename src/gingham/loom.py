@@ -209,8 +209,9 @@ class Loom:
 
         Which queries share slices is decided by cost, unless `trees` tells the tree of each. With
         `send_records` partitions send fewer records than there are queries, at the price of a job
-        before it that sees which fragments there are; "auto" decides by cost. `way` says whether
-        queries go by "cells" or by "columns", as far as they can; "auto" decides by cost.
+        before it that sees which fragments there are; "static" does without that job and sends the
+        records of all fragments that may be, "auto" decides by cost. `way` says whether queries go
+        by "cells" or by "columns", as far as they can; "auto" decides by cost.
         """
         refuse_renamed("loom.run", renamed, fragments="send_records")
         queries = {stream: self._queries_of(stream) for stream in self._streams()}

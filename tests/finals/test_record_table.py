@@ -20,6 +20,7 @@ from gingham.logical.query import Query
 from gingham.logical.window import Window
 from gingham.optimizer.decompose_fragments import decompose_fragments
 from gingham.plan.bound import BoundQuery, Condition, ConditionalAggregate
+from gingham.plan.cell_sets import possible_fragments
 from gingham.plan.condition_cache import ConditionCache
 from gingham.plan.forest import Forest, Grid
 
@@ -61,22 +62,24 @@ ROWS = st.lists(
 SETS = st.lists(st.frozensets(st.integers(0, CELLS - 1)), min_size=1, max_size=7)
 CALLS = st.lists(
     st.sampled_from(["count(*)", "count(v)", "sum(v)", "max(v)", "bit_xor(v)"]),
-    min_size=1,
     max_size=3,
     unique=True,
 )
 # Three queries of two cells each, and one of all three: half of their sum.
 HALVES = [frozenset({1, 2}), frozenset({2, 3}), frozenset({1, 3}), frozenset({1, 2, 3})]
+# Neighbours in a ring: any one is the other two of three, added and subtracted.
+RING = [frozenset({1, 2}), frozenset({2, 3}), frozenset({3, 4}), frozenset({1, 4})]
 
 
 @settings(max_examples=300)
 @example(rows=[Row(0, 1, "a", 7)], sets=HALVES, calls=["sum(v)"], met={1, 2, 3}, own=None)
 @example(rows=[Row(0, 4, "a", None)], sets=HALVES, calls=["sum(v)"], met=set(), own=None)
+@example(rows=[Row(0, 1, "a", 7)], sets=RING, calls=[], met={1, 2, 3, 4}, own=None)
 @given(
     rows=ROWS,
     sets=SETS,
     calls=CALLS,
-    met=st.frozensets(st.integers(0, CELLS - 1)),
+    met=st.none() | st.frozensets(st.integers(0, CELLS - 1)),
     own=st.none() | st.frozensets(st.integers(0, CELLS - 1)),
 )
 def test_records_answer_what_shards_answer(rows, sets, calls, met, own):
@@ -87,7 +90,8 @@ def test_records_answer_what_shards_answer(rows, sets, calls, met, own):
         )
         queries[0] = replace(queries[0], aggregates=filtered)
     forest = Forest(tuple(queries), (GRID,), (0,) * len(queries))
-    reduced = decompose_fragments(forest, np.array(sorted(met), dtype=np.int64), ConditionCache())
+    occupied = None if met is None else np.array(sorted(met), dtype=np.int64)
+    reduced = decompose_fragments(forest, occupied, ConditionCache())
     shards = ShardTable(_collected(rows, forest.columns, lambda cell: [cell]), forest)
     sent = _collected(rows, reduced.columns, reduced.grids[0].records_of)
     records = RecordTable(sent, forest, reduced)
@@ -106,6 +110,24 @@ def test_there_are_never_more_records_than_conditions_or_fragments(sets, calls):
     assert reduced.grids[0].size <= different
 
 
+@given(sets=SETS, calls=CALLS, met=st.frozensets(st.integers(0, CELLS - 1)))
+def test_what_may_occur_needs_at_least_the_records_of_what_occurs(sets, calls, met):
+    queries = tuple(_query(f"q{n}", cells, calls) for n, cells in enumerate(sets))
+    forest = Forest(queries, (GRID,), (0,) * len(queries))
+    occupied = np.array(sorted(met), dtype=np.int64)
+    possible = possible_fragments(GRID, queries, ConditionCache())
+    # By definition: two cells are of one fragment if they are in the same sets.
+    assert len(possible.membership) == len(
+        {memberships for c in range(CELLS) if any(memberships := tuple(c in s for s in sets))}
+    )
+    static = decompose_fragments(forest, None, ConditionCache()).grids[0]
+    seen = decompose_fragments(forest, occupied, ConditionCache()).grids[0]
+    # Only ranks are monotonic: a search may miss with fewer fragments what it finds with more.
+    if all(block.kind == "linear" for block in static.blocks):
+        assert seen.size <= static.size
+    assert all(block.occupied.all() for block in static.blocks)
+
+
 def test_sums_that_can_be_subtracted_need_as_many_records_as_the_rank():
     # Cells   1 2 3 4
     # a       x     x
@@ -120,6 +142,15 @@ def test_sums_that_can_be_subtracted_need_as_many_records_as_the_rank():
 def test_two_kinds_of_records_are_one_where_that_is_less():
     sets = [frozenset({1}), frozenset({2}), frozenset({1, 2})]
     assert _sizes(sets, ["sum(v)", "max(v)"]) == [("general", 2)]
+
+
+def test_whether_there_are_rows_is_told_by_counts_or_by_overlapping_records():
+    # Without an aggregate only the presence of rows is asked, which is linear and idempotent.
+    # Four in a ring: rank 3, but no three records whose unions are all four.
+    assert _sizes(RING, []) == [("linear", 3)]
+    # All cells but one: rank 6, but four records have six different pairs.
+    all_but_one = [frozenset(range(CELLS)) - {cell} for cell in range(CELLS)]
+    assert _sizes(all_but_one, []) == [("idempotent", 4)]
 
 
 def _sizes(sets: list[frozenset[int]], calls: list[str]) -> list[tuple[str, int]]:

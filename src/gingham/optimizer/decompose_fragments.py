@@ -31,12 +31,15 @@ _DENOMINATORS = 64
 
 
 def decompose_fragments(
-    forest: Forest, occupied: Ints, conditions: ConditionCache
+    forest: Forest, occupied: Ints | None, conditions: ConditionCache
 ) -> ForestRecords:
     """Choose the records of every grid; `occupied` are the cells that rows were seen in.
 
-    Fragments without an occupied cell get a record of their own.
+    Fragments without an occupied cell get a record of their own. Without `occupied` all fragments
+    that may occur are decomposed: no row has to be seen before, but there may be more records.
     """
+    if occupied is None:
+        occupied = np.arange(forest.cells)
     grids: list[GridRecords] = []
     offset = 0
     for grid in forest.grids:
@@ -71,18 +74,19 @@ def _blocks(
             kind: union_of(reads.by_capability[capability] for capability in capabilities)
             for kind, capabilities in served.items()
         }
-        # Sets of which only the presence of rows is asked go into the first block.
-        first = min(reads_of, key=_ORDER.index)
-        for name, cells in reads.presence.items():
-            if not any(name in part.cell_sets for part in reads_of.values()):
-                reads_of[first].cell_sets[name] = cells
-        blocks: list[Block] = []
-        for kind, part in reads_of.items():
-            name = kind, frozenset(part.cell_sets)
-            if name not in cache:
-                cache[name] = _block(kind, part.cell_sets, grid.cells, occupied)
-            blocks.append(replace(cache[name], partials=frozenset(part.partials)))
-        options.append(sorted(blocks, key=lambda block: _ORDER.index(block.kind)))
+        told = {name for part in reads_of.values() for name in part.cell_sets}
+        untold = {name: cells for name, cells in reads.presence.items() if name not in told}
+        # Whether there are rows is linear and idempotent at once: a count above zero, or a record.
+        # So sets of which only that is asked may go into a block of any kind.
+        for home in sorted(reads_of, key=_ORDER.index)[: None if untold else 1]:
+            blocks: list[Block] = []
+            for kind, part in reads_of.items():
+                cell_sets = {**part.cell_sets, **untold} if kind == home else part.cell_sets
+                name = kind, frozenset(cell_sets)
+                if name not in cache:
+                    cache[name] = _block(kind, cell_sets, grid.cells, occupied)
+                blocks.append(replace(cache[name], partials=frozenset(part.partials)))
+            options.append(sorted(blocks, key=lambda block: _ORDER.index(block.kind)))
     return tuple(min(options, key=lambda blocks: (sum(b.size for b in blocks), len(blocks))))
 
 
@@ -103,8 +107,12 @@ def _ways_to_serve(
                 served["general"] = rest
             elif rest:
                 continue
-            # Without partials the only question is whether there are rows.
-            yield served or {"idempotent": ()}
+            if served:
+                yield served
+    if not capabilities:
+        # Without partials the only question is whether there are rows.
+        yield {"idempotent": ()}
+        yield {"linear": ()}
 
 
 def _block(kind: Capability, cell_sets: CellSets, cells: int, occupied: Ints) -> Block:

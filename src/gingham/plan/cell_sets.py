@@ -68,6 +68,21 @@ def grid_reads(grid: Grid, queries: Sequence[BoundQuery], conditions: ConditionC
     return GridReads(by_capability, presence)
 
 
+def possible_fragments(
+    grid: Grid, queries: Sequence[BoundQuery], conditions: ConditionCache
+) -> FragmentTable:
+    """The fragments that rows may fall into, found without rows: sets of cells make them.
+
+    It is a superset of the fragments that occur, the same on every node. Where attributes depend
+    on each other some of them cannot occur, which conditions alone do not tell.
+    """
+    reads = grid_reads(grid, queries, conditions)
+    cell_sets = {**reads.presence, **union_of(reads.by_capability.values()).cell_sets}
+    if not cell_sets:
+        return find_fragments(np.zeros((grid.cells, 0), dtype=bool))
+    return find_fragments(np.column_stack([*cell_sets.values()]))
+
+
 def union_of(parts: Iterable[PartialReads]) -> PartialReads:
     """Put the partials and the sets of cells of several reads of a grid into one."""
     union = PartialReads()

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from gingham.core.arrays import Ints
-from gingham.plan.cell_sets import find_fragments, grid_reads, union_of
+from gingham.plan.cell_sets import possible_fragments
 from gingham.plan.condition_cache import ConditionCache
 from gingham.plan.forest import Forest
 
@@ -36,16 +36,11 @@ def fold_cells(
     folded: dict[int, Ints] = {}
     for grid in forest.grids:
         queries = [query for query in forest.queries if forest.grid_of(query) is grid]
-        reads = grid_reads(grid, queries, conditions)
-        merged = union_of(reads.by_capability.values()).cell_sets
-        cell_sets = [*reads.presence.values(), *merged.values()]
-        if cell_sets:
-            read = np.column_stack(cell_sets)
-            fragment_of = find_fragments(read).fragment_of
-            _, first, number = np.unique(fragment_of, return_index=True, return_inverse=True)
-            counted_in = first[number.ravel()]
-            if drop_unwanted:
-                counted_in = np.where(read.any(axis=1), counted_in, NOWHERE)
-            if not np.array_equal(counted_in, np.arange(grid.cells)):
-                folded[grid.number] = counted_in
+        fragment_of = possible_fragments(grid, queries, conditions).fragment_of
+        _, first, number = np.unique(fragment_of, return_index=True, return_inverse=True)
+        counted_in = first[number.ravel()]
+        if drop_unwanted:
+            counted_in = np.where(fragment_of < 0, NOWHERE, counted_in)
+        if not np.array_equal(counted_in, np.arange(grid.cells)):
+            folded[grid.number] = counted_in
     return folded

@@ -5,7 +5,8 @@ records of some partials: a fragment goes into one record or several, a record t
 fragments, and a condition is answered from records with weights.
 
 Which fragments occur in the data is seen in a first pass. A fragment that did not occur there has
-a record of its own, so that answers never depend on what the first pass saw.
+a record of its own, so that answers never depend on what the first pass saw. Without a first pass
+all fragments that cells make are taken to occur.
 """
 
 from __future__ import annotations

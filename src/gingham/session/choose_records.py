@@ -18,7 +18,7 @@ from gingham.plan.forest_records import ForestRecords
 from gingham.plan.row_statistics import expected_occupied
 from gingham.spark.rows_to_records import occupied_cells
 
-SendRecords = bool | Literal["auto"]
+SendRecords = bool | Literal["auto", "static"]
 # Which cells rows fall into: f(rows, forest, folded_cells).
 OccupiedCells = Callable[[DataFrame, Forest, Mapping[int, Ints]], Ints]
 
@@ -36,17 +36,19 @@ def choose_records(
 ) -> ForestRecords | None:
     """Decompose the fragments of a plan into records, if asked to or if that is cheaper.
 
-    A pass over the columns of the conditions finds which fragments there are. Gives None where
-    shards are sent.
+    A pass over the columns of the conditions finds which fragments there are; "static" does without
+    and decomposes all that may occur. Gives None where shards are sent.
     """
-    if send_records not in (True, False, "auto"):
+    if send_records not in (True, False, "auto", "static"):
         raise FragmentError(
             f"send_records={send_records!r}",
             "fragments are reduced to records, are not, or that is decided by cost",
-            'True, False or "auto"',
+            'True, False, "auto" or "static"',
         )
     if send_records is False or not plan.forest.grids:
         return None
+    if send_records == "static":
+        return decompose_fragments(plan.forest, None, cells)
     if send_records == "auto" and not _records_may_gain(plan, cost):
         return None
     seen = occupied_cells(enriched, plan.forest, fold_cells(plan.forest, cells))

@@ -10,7 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gingham.algebra.fragments import Operation, modular
+from gingham.algebra.fragments import decompose as decompose_by_kinds
 from gingham.algebra.fragments.published import METHODS, decompose, generate
+from gingham.core.errors import FragmentError
 from tests.algebra.fragments.matrices import direct, matrices, rank
 
 SEEDS = st.integers(0, 10_000)
@@ -81,6 +83,40 @@ def test_the_set_basis_is_never_worse_than_composition(matrix, seed):
     size = decompose(matrix, "idempotent", seed=seed).size
     assert size <= decompose(matrix, "idempotent", "add_map").size
     assert size <= min(matrix.shape)
+
+
+# How often something was seen, as far as it matters whether it was: linear and idempotent at once.
+SEEN = Operation(
+    "seen",
+    operator.add,
+    linear=True,
+    idempotent=True,
+    ufunc=np.add,
+    empty=lambda kind: kind.type(0),
+)
+
+
+@given(matrix=matrices(), seed=SEEDS)
+def test_what_is_linear_and_idempotent_takes_the_smaller_decomposition(matrix, seed):
+    both = decompose_by_kinds(matrix, ("linear", "idempotent"))
+    sizes = {kind: decompose_by_kinds(matrix, kind).size for kind in ("linear", "idempotent")}
+    assert both.size == min(sizes.values()) == sizes[both.kind]
+    counts = np.random.default_rng(seed).integers(0, 2, len(matrix))
+    answers = both.reconstruct(both.reduce(counts, SEEN), SEEN)
+    seen = [counts[column].any() for column in matrix.T]
+    assert (answers > 0).tolist() == seen
+
+
+def test_neither_kind_of_decomposition_is_always_the_smaller():
+    ring = np.array([[1, 1, 0, 0], [0, 1, 1, 0], [0, 0, 1, 1], [1, 0, 0, 1]], dtype=bool)
+    all_but_one = ~np.eye(6, dtype=bool)
+    kinds = ("linear", "idempotent")
+    assert [decompose_by_kinds(ring, kind).size for kind in kinds] == [3, 4]
+    assert [decompose_by_kinds(all_but_one, kind).size for kind in kinds] == [6, 4]
+    assert decompose_by_kinds(ring, kinds).kind == "linear"
+    assert decompose_by_kinds(all_but_one, kinds).kind == "idempotent"
+    with pytest.raises(FragmentError, match="no kind"):
+        decompose_by_kinds(ring, ())
 
 
 @settings(max_examples=20)

@@ -9,53 +9,29 @@ Sets of columns and sets of fragments are the bits of Python integers.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from enum import StrEnum
 
 import numpy as np
 
 from gingham.core.arrays import Bools
 
 
-class Preference(StrEnum):
-    """Which operation on two basis rows is tried first: collapse both into one, or blend one."""
-
-    ANY = "a"  # collapse a pair if possible, else blend it
-    REMEMBER = "r"  # collapse while searching, blend remembered pairs at the end of the loop
-    SEPARATE = "s"  # search for pairs to collapse, then for pairs to blend
-
-
-class Timing(StrEnum):
-    """When basis rows are composed, and when the row that it makes is considered."""
-
-    NOW = "w"  # at once; the row is considered in the same loop
-    DELAYED = "d"  # at once; the row is considered in the next loop
-    POSTPONED = "p"  # at the end of the loop
-
-
-@dataclass(frozen=True, slots=True)
-class Strategy:
-    """An order of composing basis rows: one operation per loop without timing, else many."""
-
-    preference: Preference
-    timing: Timing | None
-
-    @property
-    def name(self) -> str:
-        """The name that Huebsch et al. give to this strategy of composing basis rows."""
-        many = self.timing is not None
-        return ("m" if many else "o") + self.preference + (self.timing or "")
-
-
-def add_composition(matrix: Bools, strategy: Strategy) -> Bools:
+def add_composition(matrix: Bools, *, one_at_a_time: bool) -> Bools:
     """Build a set basis of a fragment matrix query by query, composing new rows with those before.
 
-    A new row can make at most one row superfluous, so a collapse ends the search for it.
+    A new row can make at most one row superfluous, so a collapse ends the search for it. Either one
+    pair is composed at a time, with a search for collapses in between, or every row once per loop.
     """
     search = CompositionSearch(matrix)
     for column in range(matrix.shape[1]):
         search.add(column)
-        search.run(strategy, fresh={column}, once=True)
+        fresh, count = {column}, len(search.rows)
+        while fresh and len(search.rows) == count:
+            if one_at_a_time:
+                changed = search.collapse_or_blend_one(fresh)
+                fresh = fresh | changed if changed else changed
+            else:
+                fresh = search.compose_each_once(fresh)
+            fresh &= search.rows.keys()
     return search.basis()
 
 
@@ -83,81 +59,31 @@ class CompositionSearch:
         ]
         return np.array(entries, dtype=bool).reshape(len(entries), self._width)
 
-    def run(self, strategy: Strategy, fresh: set[int], *, once: bool) -> None:
-        """Compose basis rows with fresh ones until none can be, or `once` a collapse happened.
+    def collapse_or_blend_one(self, fresh: set[int]) -> set[int]:
+        """Collapse the first pair of basis rows that can be, else blend one; return the change."""
+        first_blend: tuple[int, int] | None = None
+        for i, j in self._pairs(fresh):
+            if self.collapses(i, j):
+                self.collapse(i, j)
+                return {i}
+            if first_blend is None and self.blends(i, j):
+                first_blend = i, j
+        if first_blend is None:
+            return set()
+        self.blend(*first_blend)
+        return {first_blend[0]}
 
-        After a loop of many operations only the rows that it made are fresh; after a loop of a
-        single operation they are fresh in addition.
-        """
-        while fresh:
-            count = len(self.rows)
-            if strategy.timing is Timing.POSTPONED:
-                changed = self._postponed(fresh, once=once)
-            else:
-                changed = self._loop(strategy, fresh, once=once)
-            if not changed or (once and len(self.rows) < count):
-                return
-            if not once:
-                fresh = set(self.rows)
-            elif strategy.timing is None:
-                fresh |= changed
-            else:
-                fresh = changed
-            fresh &= self.rows.keys()
-
-    def _loop(self, strategy: Strategy, fresh: set[int], *, once: bool) -> set[int]:
-        """Collapse or blend pairs of basis rows as soon as found; return the rows that changed."""
-        single, delayed = strategy.timing is None, strategy.timing is Timing.DELAYED
-        considered = fresh if delayed else set(fresh)  # rows made in this loop join if it is NOW
+    def compose_each_once(self, fresh: set[int]) -> set[int]:
+        """Collapse or blend pairs, no changed row twice, until a collapse; return what changed."""
         changed: set[int] = set()
-        remembered: list[tuple[int, int]] = []
-        for i, j in self._pairs(considered):
-            if delayed and (i in changed or j in changed):
+        for i, j in self._pairs(fresh):
+            if i in changed or j in changed:
                 continue
-            if self._collapses(i, j):
-                self._collapse(i, j)
-            elif not self._blends(i, j):
-                continue
-            elif strategy.preference is Preference.ANY:
-                self._blend(i, j)
-            else:
-                remembered.append((i, j))
-                continue
-            changed.add(i)
-            if not delayed:
-                considered.add(i)
-            if single or (once and j not in self.rows):
-                return changed
-        if strategy.preference is Preference.SEPARATE:
-            remembered = list(self._pairs(considered))
-        for i, j in remembered:
-            if (delayed and (i in changed or j in changed)) or not {i, j} <= self.rows.keys():
-                continue
-            if self._blends(i, j):
-                self._blend(i, j)
-                changed.add(i)
-                if single:
-                    break
-        return changed
-
-    def _postponed(self, fresh: set[int], *, once: bool) -> set[int]:
-        """Find all pairs of basis rows to compose, then compose those still possible."""
-        possible = [
-            (collapse, i, j)
-            for i, j in self._pairs(fresh)
-            if (collapse := self._collapses(i, j)) or self._blends(i, j)
-        ]
-        changed: set[int] = set()
-        for collapse, i, j in sorted(possible, key=lambda operation: not operation[0]):
-            if not {i, j} <= self.rows.keys():
-                continue
-            if collapse and self._collapses(i, j):
-                self._collapse(i, j)
-                changed.add(i)
-                if once:
-                    break
-            elif not collapse and self._blends(i, j):
-                self._blend(i, j)
+            if self.collapses(i, j):
+                self.collapse(i, j)
+                return {*changed, i}
+            if self.blends(i, j):
+                self.blend(i, j)
                 changed.add(i)
         return changed
 
@@ -170,23 +96,23 @@ class CompositionSearch:
                 if i != j and j in self.rows:
                     yield i, j
 
-    def _collapses(self, i: int, j: int) -> bool:
+    def collapses(self, i: int, j: int) -> bool:
         """Whether the OR of two basis rows may replace both: fragments that need one hold both."""
         inside, critical = self._inside, self._critical
         return not (critical[i] & ~inside[j] or critical[j] & ~inside[i])
 
-    def _blends(self, i: int, j: int) -> bool:
+    def blends(self, i: int, j: int) -> bool:
         """Whether the OR of two basis rows may replace the first, and differs from it."""
         return not self._critical[i] & ~self._inside[j] and bool(self.rows[j] & ~self.rows[i])
 
-    def _collapse(self, i: int, j: int) -> None:
+    def collapse(self, i: int, j: int) -> None:
         """Replace two rows of the set basis by their OR."""
         self.rows[i] |= self.rows.pop(j)
         self._inside[i] &= self._inside.pop(j)
         del self._critical[j]
         self._refresh(self.rows[i])
 
-    def _blend(self, i: int, j: int) -> None:
+    def blend(self, i: int, j: int) -> None:
         """Replace the first of two rows of the set basis by their OR."""
         self.rows[i] |= self.rows[j]
         self._inside[i] &= self._inside[j]

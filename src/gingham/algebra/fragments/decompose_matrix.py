@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import numpy as np
 
 from gingham.algebra.fragments.decomposition import Covering, Decomposition
@@ -21,7 +23,7 @@ EFFORT = 500
 
 def decompose(
     fragments: Array,
-    kind: str = "linear",
+    kind: str | Collection[str] = "linear",
     *,
     seed: int = 0,
     effort: int = EFFORT,
@@ -29,30 +31,43 @@ def decompose(
 ) -> Decomposition:
     """Decompose a fragment matrix: fewer records than queries, from which all queries are answered.
 
-    The same matrix, kind, seed and effort give the same decomposition on every machine; `seconds`
-    limits the time of an interactive search, and gives that up.
+    An aggregate that is several things at once gives all its kinds: the smallest of their
+    decompositions is taken, the first of equal ones. The same matrix, kinds, seed and effort give
+    the same decomposition on every machine; `seconds` limits the time of an interactive search, and
+    gives that up.
 
     >>> F = np.array([[1, 0, 1], [0, 1, 1], [1, 1, 1]], dtype=bool)
     >>> shared = decompose(F, kind="idempotent")
     >>> shared.size, shared.reconstruct(shared.reduce(np.array([5, 7, 6]), np.maximum), np.maximum)
     (2, array([6, 7, 7]))
+    >>> decompose(F, kind=("linear", "idempotent")).kind
+    'idempotent'
     """
     matrix = as_bits(fragments)
-    check_kind(kind)
+    kinds = (kind,) if isinstance(kind, str) else tuple(kind)
+    for name in kinds:
+        check_kind(name)
+    if not kinds:
+        raise FragmentError(
+            "no kind of aggregate", "every merge is at least general", ", ".join(KINDS)
+        )
+    found = [_decompose_by_kind(matrix, name, seed, effort, seconds) for name in kinds]
+    return certified(min(found, key=lambda decomposition: decomposition.size))
+
+
+def _decompose_by_kind(
+    matrix: Bools, kind: str, seed: int, effort: int, seconds: float | None
+) -> Decomposition:
+    """Decompose a fragment matrix by the engine's method for one kind of aggregates."""
     if kind == "linear":
-        decomposition = exact(matrix)
-    elif kind == "idempotent":
-        condensed = condense(matrix)
+        return exact(matrix)
+    condensed = condense(matrix)
+    if kind == "idempotent":
         basis = set_basis(condensed.matrix, effort, seed, seconds)
         parts = containing(condensed.matrix, basis.rows)
-        decomposition = covering(
-            matrix, condensed, kind, KINDS[kind], parts, basis.rows, basis.notices
-        )
-    else:
-        condensed = condense(matrix)
-        parts, basis = disjoint_parts(condensed.matrix)
-        decomposition = covering(matrix, condensed, kind, KINDS[kind], parts, basis)
-    return certified(decomposition)
+        return covering(matrix, condensed, kind, KINDS[kind], parts, basis.rows, basis.notices)
+    parts, rows = disjoint_parts(condensed.matrix)
+    return covering(matrix, condensed, kind, KINDS[kind], parts, rows)
 
 
 def certified(decomposition: Decomposition) -> Decomposition:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gingham.algebra.fragments.composition import Preference, Strategy, Timing, add_composition
+from gingham.algebra.fragments.composition import add_composition
 from gingham.algebra.fragments.concepts import (
     Concepts,
     closed_concepts,
@@ -33,7 +33,6 @@ _INCIDENCES = 1 << 26
 _SMALL = 400
 # With at most this many entries, Add Composition is quick enough for a first cover.
 _COMPOSED = 160 * 160
-_STRATEGIES = (Strategy(Preference.REMEMBER, None), Strategy(Preference.ANY, Timing.DELAYED))
 # The most steps of a search, for each entry that is to be covered.
 _STEPS = 20
 
@@ -89,7 +88,7 @@ def _search_covers(
     at_row, at_column = np.nonzero(needed)
     starts = [first_cover, most_constrained_first(ones, needed)]
     if ones.size <= _COMPOSED:
-        starts += [_composed_basis(ones, strategy) for strategy in _STRATEGIES]
+        starts += [_composed_basis(ones, one_at_a_time=one) for one in (True, False)]
     most = _INCIDENCES * 2 // (3 * len(at_row))
     grown = large_concepts(ones)
     grown = grown[np.argsort(-surprise(grown, ones), kind="stable")[:most]]
@@ -122,7 +121,7 @@ def _prune_cover(members: Bools, chosen: range) -> list[int]:
     return [chosen[number] for number in cover.chosen.tolist()]
 
 
-def _composed_basis(ones: Float32s, strategy: Strategy) -> Concepts:
+def _composed_basis(ones: Float32s, *, one_at_a_time: bool) -> Concepts:
     """The set basis that Add Composition finds, closed to concepts."""
-    concepts = closed_concepts(add_composition(ones > 0, strategy), ones)
+    concepts = closed_concepts(add_composition(ones > 0, one_at_a_time=one_at_a_time), ones)
     return concepts[np.flatnonzero(concepts.rows.any(axis=1))]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 
 from gingham.core.arrays import Bools, Ints
@@ -14,6 +16,10 @@ _PATIENCE = 50
 _SPARSE = 4
 _UNIONS = (2, 4)
 
+# The fewest and most bases of a union, every number of them as likely; "uniform": any union is as
+# likely as any other.
+Unions = tuple[int, int] | Literal["uniform"]
+
 
 def generate(
     queries: int,
@@ -22,7 +28,7 @@ def generate(
     kind: str = "idempotent",
     hidden: str | bool | None = None,  # noqa: FBT001  (True is what "hidden" asks for first)
     seed: int = 0,
-    unions: tuple[int, int] | None = None,
+    unions: Unions | None = None,
 ) -> Bools:
     """Generate a random fragment matrix whose queries `planted_size` records can answer.
 
@@ -33,6 +39,11 @@ def generate(
     In the paper base queries remain in the matrix. With `hidden` "sparse" or "dense" there are only
     unions, of 2 to 4 bases if not told otherwise, and a fragment satisfies 1 to 4 of the bases, or
     each with probability 1/2.
+
+    The paper draws different unions, any as likely as any other. With more than a dozen bases such
+    a union has every fragment, so that most columns are equal: `unions="uniform"` does that for
+    idempotent matrices. If not told otherwise the columns are different, and the number of bases
+    of a union is drawn first.
 
     >>> generate(queries=5, fragments=4, gain=0.4, seed=1).shape
     (4, 5)
@@ -49,9 +60,18 @@ def generate(
     bases = _draw_bases(fragments, size - apart, apart, hidden, rng)
     chosen = [] if hidden else [frozenset([base]) for base in range(size)]
     lengths = unions or (_UNIONS if hidden else (2, size))
-    columns = _draw_unions(
-        bases, chosen, queries, lengths, apart if kind != "idempotent" else None, rng
-    )
+    if lengths == "uniform":
+        if kind != "idempotent" or hidden:
+            raise FragmentError(
+                "uniform unions of disjoint or hidden bases",
+                "only unions of overlapping bases that are asked for are drawn so",
+                'kind="idempotent" without hidden bases, or the fewest and most bases of a union',
+            )
+        columns = _draw_uniform_unions(bases, queries, rng)
+    else:
+        columns = _draw_unions(
+            bases, chosen, queries, lengths, apart if kind != "idempotent" else None, rng
+        )
     return columns[rng.permutation(fragments)][:, rng.permutation(queries)]
 
 
@@ -126,6 +146,21 @@ def _draw_bases(
     if len(seen) < fragments - apart:
         raise _too_few_bases(overlapping + apart, 0, fragments)
     return bases
+
+
+def _draw_uniform_unions(bases: Bools, queries: int, rng: np.random.Generator) -> Bools:
+    """A matrix column for each base query, then for different sets of them, any as likely."""
+    size = bases.shape[1]
+    if size < 40 and (1 << size) - 1 < queries:
+        raise _too_few_bases(size, queries, len(bases))
+    chosen = [*np.eye(size, dtype=bool)][:queries]
+    seen = {union.tobytes() for union in chosen}
+    while len(chosen) < queries:
+        union = rng.random(size) < 0.5
+        if union.any() and union.tobytes() not in seen:
+            seen.add(union.tobytes())
+            chosen.append(union)
+    return bases.astype(np.int64) @ np.array(chosen).T > 0
 
 
 def _draw_unions(
