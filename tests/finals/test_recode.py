@@ -60,3 +60,12 @@ def _cell(axis: Axis, x: int | None) -> int:
 def test_an_empty_table_without_the_columns_of_its_plan_is_recoded():
     old, plan = _codebook((1, 2), other=False), _codebook((1,), other=True)
     assert recode(no_shards(), old, plan) == no_shards()
+
+
+def test_shards_that_lack_a_column_of_their_plan_are_recoded_without_it():
+    grid = Grid((), ("k",), 0, 3)
+    old = Codebook((grid,), ("j", "k"), ("count(1)", "max(x)"))
+    plan = Codebook((grid,), ("i", "j", "k"), ("max(x)", "count(1)"))
+    table = pa.table({names.CELL: [0], names.INSTANT: [5], names.key(1): ["a"], "__partial_0": [2]})
+    expected = {names.key(2): ["a"], names.partial(1): [2], names.CELL: [0], names.INSTANT: [5]}
+    assert recode(table, old, plan).to_pydict() == expected

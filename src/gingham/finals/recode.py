@@ -9,7 +9,7 @@ that was added later begin after the last row that was seen before.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import numpy as np
 import pyarrow as pa
@@ -27,14 +27,14 @@ def recode(table: pa.Table, old: Codebook, new: Codebook) -> pa.Table:
     if old == new:
         return table
     if not table.num_rows:
-        return no_shards()  # a table without shards may lack the columns of its plan
+        return no_shards()
     cells = table[names.CELL].to_numpy()
     moved = np.full(len(cells), -1, dtype=np.int64)
     for first, new_cells in moves(old, new):
         in_grid = (cells >= first) & (cells < first + len(new_cells))
         moved[in_grid] = new_cells[cells[in_grid] - first]
     table = table.set_column(table.column_names.index(names.CELL), names.CELL, pa.array(moved))
-    return _renamed_columns(table, old, new).filter(pa.array(moved >= 0))
+    return _renamed(table, old, new).filter(pa.array(moved >= 0))
 
 
 def moves(old: Codebook, new: Codebook) -> Iterator[tuple[int, Ints]]:
@@ -46,20 +46,31 @@ def moves(old: Codebook, new: Codebook) -> Iterator[tuple[int, Ints]]:
             yield before.offset, _new_cells(before, grid) + grid.offset
 
 
-def _renamed_columns(table: pa.Table, old: Codebook, new: Codebook) -> pa.Table:
-    """Rename the columns of keys and partials as the new plan does; drop those that are gone."""
-    columns: dict[str, pa.ChunkedArray | pa.Array] = {}
-    for kind, before, after in (
+def renamed_columns(
+    present: Collection[str], old: Codebook, new: Codebook
+) -> Iterator[tuple[str, str]]:
+    """For the keys and partials of both plans: the old name of their column, and the new one.
+
+    Shards may lack columns of their plan, `present` are those that they have: by columns, a key or
+    a partial is there only if the grids that have it got rows.
+    """
+    for name, before, after in (
         (names.key, old.keys, new.keys),
         (names.partial, old.columns, new.columns),
     ):
+        places = {sql: position for position, sql in enumerate(before)}
         for position, sql in enumerate(after):
-            if sql in before:
-                columns[kind(position)] = table[kind(before.index(sql))]
+            if sql in places and (column := name(places[sql])) in present:
+                yield column, name(position)
+
+
+def _renamed(table: pa.Table, old: Codebook, new: Codebook) -> pa.Table:
+    """Rename the columns of keys and partials as the new plan does; drop those that are gone."""
+    kept = {to: table[column] for column, to in renamed_columns(table.column_names, old, new)}
     positional = {names.key(i) for i in range(len(old.keys))}
     positional |= {names.partial(i) for i in range(len(old.columns))}
     rest = {c: table[c] for c in table.column_names if c not in positional}
-    return pa.table(columns | rest)
+    return pa.table(kept | rest)
 
 
 def _new_cells(old: Grid, new: Grid) -> Ints:

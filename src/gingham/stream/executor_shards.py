@@ -19,7 +19,7 @@ from gingham.checkpoint.files import Files
 from gingham.checkpoint.lease import Lease
 from gingham.core import names
 from gingham.core.errors import CheckpointError
-from gingham.finals.recode import moves
+from gingham.finals.recode import moves, renamed_columns
 from gingham.plan.forest import Codebook, Forest
 from gingham.spark.on_executors import condense_on_executors
 from gingham.spark.rows_to_shards import in_grids_sql
@@ -155,14 +155,6 @@ def recoded_rows(rows: DataFrame, old: Codebook, new: Codebook) -> DataFrame:
         for first, places in moves(old, new)
     ]
     moved = f"CASE {' '.join(cells)} END" if cells else "CAST(NULL AS BIGINT)"
-    columns = [
-        f"{kind(before.index(sql))} AS {kind(i)}"
-        for kind, before, after in (
-            (names.key, old.keys, new.keys),
-            (names.partial, old.columns, new.columns),
-        )
-        for i, sql in enumerate(after)
-        if sql in before
-    ]
+    columns = [f"{column} AS {to}" for column, to in renamed_columns(rows.columns, old, new)]
     chain = SelectChain(rows).select(names.INSTANT, f"{moved} AS {names.CELL}", *columns)
     return chain.to_dataframe().where(f"{names.CELL} IS NOT NULL")
