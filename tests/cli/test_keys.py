@@ -45,6 +45,7 @@ SAMPLES: dict[str, tuple[str, object]] = {
     "metric": ("Maximum", "maximum"),
     "confidence": ("0.9", 0.9),
     "seed": ("7", 7),
+    "weight": ("2.5", {"b": 2.5}),
     "checkpoint": ("state", ...),
     "trigger": ("5 s", {"processingTime": "5000 milliseconds"}),
     "output_mode": ("update", "update"),
@@ -153,6 +154,7 @@ CALLS: dict[str, Callable[..., object]] = {
 ELSEWHERE = {
     *("self", "renamed", "spark", "name", "rows", "sql", "sink", "settings"),
     "stream",  # `gingham plan` shows all streams
+    "histograms",  # arrays of numbers, which are made in Python
 }
 
 

@@ -48,7 +48,7 @@ def check_entries(entries: Sequence[Entry], folder: Path, problems: Problems) ->
         queries=tuple(map(_query, queries)),
         sketches=tuple(_query(part) for part in named if part.entry.kind == "sketch"),
         sink=next(map(_sink, of("sink")), None),
-        calls=_calls(of(*ONLY_ONE), queries, problems),
+        calls=_calls(of(*ONLY_ONE), named, problems),
         unreadable=tuple(name for name in _source_names(entries) if name not in known),
     )
 
@@ -60,9 +60,15 @@ def _calls(
     calls: dict[str, dict[str, Any]] = {}
     for call in ("loom", "run", "plan", "start", "settings", "sketch", "estimate"):
         calls[call] = {k: v for part in parts for k, v in part.arguments(call).items()}
-    trees = {part.values["name"]: part.values["tree"] for part in queries if "tree" in part.values}
-    if trees:
+
+    def by_name(key: str) -> dict[str, Any]:
+        """The values of a key that queries have, by their names."""
+        return {q.values["name"]: q.values[key] for q in queries if key in q.values}
+
+    if trees := by_name("tree"):
         calls["run"]["trees"] = calls["plan"]["trees"] = trees
+    if weights := by_name("weight"):
+        calls["sketch"]["weights"] = weights
     for part in parts:
         if part.entry.kind == "cost":
             calls["loom"] |= _cost(part, problems)

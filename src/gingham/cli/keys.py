@@ -123,7 +123,7 @@ KINDS = {
             Key("seed", values.whole(0), ("sketch.seed",)),
         ),
     ),
-    "sketch": Kind("a sketch", _NAMED_SQL),
+    "sketch": Kind("a sketch", (*_NAMED_SQL, Key("weight", values.number(0), ("sketch.weights",)))),
     "run": Kind(
         "the run",
         (
@@ -133,7 +133,7 @@ KINDS = {
             _in_stream("lateness", values.delay, "start.allowed_lateness"),
             _in_stream("idle", values.some_delay, "start.idle"),
             _in_stream("fold_cells", values.truth, "start.fold_cells"),
-            Key("records", values.truth_or_auto, ("run.send_records",), only="batch"),
+            Key("records", values.truth_or("auto", "static"), ("run.send_records",), only="batch"),
             Key(
                 "way",
                 values.one_of("auto", "cells", "columns"),

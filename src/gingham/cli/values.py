@@ -104,9 +104,14 @@ def truth(given: Given) -> bool:
     )
 
 
-def truth_or_auto(given: Given) -> bool | str:
-    """True, false, or `auto`."""
-    return "auto" if given.text.lower() == "auto" else truth(given)
+def truth_or(*words: str) -> Check:
+    """True, false, or one of these words."""
+
+    def check(given: Given) -> bool | str:
+        word = given.text.lower()
+        return word if word in words else truth(given)
+
+    return check
 
 
 def one_of(*allowed: str) -> Check:
