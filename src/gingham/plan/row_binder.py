@@ -20,6 +20,7 @@ from gingham.logical.predicate import (
     Truth,
     leaves,
     opaque,
+    rewrite,
     typed,
 )
 from gingham.logical.risk import Risk, RiskOf
@@ -44,7 +45,18 @@ class RowBinder:
         if "likely" in risks and isinstance(predicate, And | Or):
             # Evaluated as it stands: one part may keep rows away from another, which would raise.
             return Condition(opaque(sql), sql)
-        return Condition(typed(predicate, self._types), sql)
+        return Condition(typed(rewrite(predicate, self._as_written), self._types), sql)
+
+    def _as_written(self, leaf: Predicate) -> Predicate:
+        """A test for NULL as Spark is to evaluate it, if what is tested may raise.
+
+        Spark does not evaluate what is never NULL, to find out that it is not.
+        """
+        match leaf:
+            case IsNull(expression) if self._risk(expression) != "never":
+                return Truth(f"({expression}) IS NULL")
+            case _:
+                return leaf
 
     def protected(self, sql: str, condition: Condition | None) -> str:
         """An expression, evaluated for rows of a condition only if it is likely to raise.
