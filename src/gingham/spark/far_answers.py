@@ -9,8 +9,7 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 from pyspark import StorageLevel
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
+from pyspark.sql import DataFrame, GroupedData, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from gingham.aggregates.monoid import flat
@@ -27,7 +26,7 @@ from gingham.plan.forest import Forest, Grid
 from gingham.plan.slices import Slices
 from gingham.spark.fill_partition import GRID, PACKED
 from gingham.spark.outputs_together import OutputsTogether
-from gingham.spark.packed_tables import packed, unpacked
+from gingham.spark.packed_tables import collect_packed, packed, unpacked
 from gingham.spark.rows_to_shards import in_grids_sql, shard_cell_sql
 from gingham.spark.spark_errors import failed_answer
 from gingham.spark.unshared import select_outputs
@@ -35,6 +34,8 @@ from gingham.spark.unshared import select_outputs
 _PLACE, _BUCKET = "__place", "__bucket"
 _QUERY, _COUNT, _ERROR = "__query", "__count", "__error"
 _SHARDS_PER_BUCKET = 100_000
+# A task has several buckets: each reads the whole plan first.
+_BUCKETS_PER_TASK, _TASKS_PER_CORE = 10, 2
 _PLACED = pa.schema([(GRID, pa.int32()), (_BUCKET, pa.int32()), (PACKED, pa.binary())])
 # Aggregates of a query for the groups of one bucket, or the error that it failed with.
 _ANSWERED = pa.schema(
@@ -96,7 +97,9 @@ class FarAnswers:
         sizes = np.cumsum([rows.get(self._numbers[name], 0) for name in by_size])
         small = by_size[: int(np.searchsorted(sizes, self._most, side="right"))]
         wanted = ", ".join(str(self._numbers[name]) for name in small) or "-1"
-        found = self._answered.where(f"{_QUERY} IN ({wanted}) OR {_ERROR} IS NOT NULL").toArrow()
+        found = collect_packed(
+            self._answered.where(f"{_QUERY} IN ({wanted}) OR {_ERROR} IS NOT NULL")
+        )
         parts: dict[str, list[pa.Scalar]] = {name: [] for name in small}
         failed: dict[str, GinghamError] = {}
         of_number = list(self._queries)
@@ -143,9 +146,8 @@ def answer_shards(
         return compute.answers(place[0].as_py(), reader.table(table.select(columns), slices))
 
     placed = shards.selectExpr("*", f"CASE {' '.join(place_sql)} END AS {_PLACE}")
-    in_buckets = placed.where(f"{_PLACE} IS NOT NULL").groupBy(
-        F.col(f"{_PLACE}.{GRID}"), F.col(f"{_PLACE}.{_BUCKET}")
-    )
+    wanted = placed.where(f"{_PLACE} IS NOT NULL").selectExpr(*columns, f"{_PLACE}.*")
+    in_buckets = _in_buckets(wanted, [counts[grid] for grid in grids])
     return in_buckets.applyInArrow(answers, from_arrow_schema(_ANSWERED))
 
 
@@ -178,7 +180,8 @@ def answer_packed_shards(
         return compute.answers(grid, table)
 
     wanted = shards.where(f"{GRID} IN ({', '.join(map(str, buckets))})").select(GRID, PACKED)
-    in_buckets = wanted.mapInArrow(place, from_arrow_schema(_PLACED)).groupBy(GRID, _BUCKET)
+    placed = wanted.mapInArrow(place, from_arrow_schema(_PLACED))
+    in_buckets = _in_buckets(placed, [counts[grid] for grid in grids])
     return in_buckets.applyInArrow(answers, from_arrow_schema(_ANSWERED))
 
 
@@ -207,6 +210,17 @@ def _answered(
         found = error if isinstance(error, GinghamError) else failed_answer(error)
         return {_QUERY: number, _COUNT: 0, _ERROR: [found.what, found.why, found.instead]}
     return {_QUERY: number, _COUNT: aggregated.num_rows, PACKED: packed(aggregated)}
+
+
+def _in_buckets(placed: DataFrame, counts: Sequence[int]) -> GroupedData:
+    """Shards by grid and bucket, in as many tasks as they are worth; `counts` are those of grids.
+
+    Spark's own number of tasks knows nothing of the size of shards that are packed.
+    """
+    buckets = sum(map(_buckets, counts))
+    cores = placed.sparkSession.sparkContext.defaultParallelism
+    tasks = min(buckets, max(buckets // _BUCKETS_PER_TASK, _TASKS_PER_CORE * cores))
+    return placed.repartition(tasks, GRID, _BUCKET).groupBy(GRID, _BUCKET)
 
 
 def _buckets(shards: int) -> int:

@@ -33,6 +33,7 @@ from gingham.spark.far_answers import FarAnswers, answer_packed_shards, answer_s
 from gingham.spark.fill_by_columns import counts_by_grid, fill_by_columns, tables_by_grid
 from gingham.spark.fill_partition import GRID
 from gingham.spark.outputs_together import OutputsTogether
+from gingham.spark.packed_tables import collect_packed
 from gingham.spark.rows_to_records import rows_to_records
 from gingham.spark.rows_to_shards import in_grids_sql, rows_to_shards, shard_cell_sql
 from gingham.spark.spark_errors import failed_answer
@@ -160,8 +161,7 @@ def _made_by_columns(packed: DataFrame, forest: Forest, most_on_driver: int) -> 
     counts = counts_by_grid(packed, own.grids)
     on_executors = grids_for_executors(counts, most_on_driver)
     remote = ", ".join(str(grid.number) for grid in on_executors)
-    table = (packed.where(f"{GRID} NOT IN ({remote})") if remote else packed).toArrow()
-
+    table = collect_packed(packed.where(f"{GRID} NOT IN ({remote})") if remote else packed)
     return _Made(
         queries=own.queries,
         table=ShardTable(no_shards(forest), forest, apart=tables_by_grid(table)),
