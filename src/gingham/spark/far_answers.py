@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -48,6 +49,21 @@ _ANSWERED = pa.schema(
 )
 
 
+@dataclass(frozen=True, slots=True)
+class _Collected:
+    """Answers that came to the driver together, and the errors of those that failed."""
+
+    names: frozenset[str]
+    outputs: OutputsTogether
+    failed: Mapping[str, GinghamError]
+
+    def answer(self, name: str) -> pa.Table:
+        """The answer of a query; raises why it failed."""
+        if name in self.failed:
+            raise self.failed[name]
+        return self.outputs.answer(name)
+
+
 class FarAnswers:
     """The answers of queries whose shards are on the executors, computed when one is asked for."""
 
@@ -60,6 +76,7 @@ class FarAnswers:
         self._queries = {query.name: query for query in queries}
         self._numbers = {query.name: number for number, query in enumerate(queries)}
         self._most = most
+        self._large = _Collected(frozenset(), OutputsTogether(spark, {}, {}), {})
 
     def dataframe(self, name: str) -> DataFrame:
         """The answer of a query as a DataFrame, none of which comes to the driver."""
@@ -78,29 +95,59 @@ class FarAnswers:
         return select_outputs(aggregated, query.query)
 
     def answer(self, name: str) -> pa.Table:
-        """The answer of a query; all small ones come to the driver with the first."""
-        outputs, failed, large = self._small
-        if name in failed:
-            raise failed[name]
-        return self.dataframe(name).toArrow() if name in large else outputs.answer(name)
+        """The answer of a query; others come to the driver with it.
+
+        All small ones come with the first that is asked for, and stay. Of the large ones some come
+        together, and go when others come: whoever asks in the order of the queries gets all of them
+        in a few jobs.
+        """
+        if name in self._small:
+            return self._collected_small.answer(name)
+        if name not in self._large.names:
+            self._large = self._collected(next(g for g in self._groups if name in g))
+        return self._large.answer(name)
 
     def release(self) -> None:
         """Free what the executors keep of the answers."""
         self._answered.unpersist()
 
     @cached_property
-    def _small(self) -> tuple[OutputsTogether, dict[str, GinghamError], frozenset[str]]:
-        """The answers that come to the driver, the errors, and who is too large to come."""
+    def _rows(self) -> dict[str, int]:
+        """How many rows the aggregates of each query have."""
         counted = self._answered.groupBy(_QUERY).sum(_COUNT).toArrow()
         rows = dict(zip(*(column.to_pylist() for column in counted.columns), strict=True))
-        by_size = sorted(self._queries, key=lambda name: rows.get(self._numbers[name], 0))
-        sizes = np.cumsum([rows.get(self._numbers[name], 0) for name in by_size])
-        small = by_size[: int(np.searchsorted(sizes, self._most, side="right"))]
-        wanted = ", ".join(str(self._numbers[name]) for name in small) or "-1"
-        found = collect_packed(
-            self._answered.where(f"{_QUERY} IN ({wanted}) OR {_ERROR} IS NOT NULL")
-        )
-        parts: dict[str, list[pa.Scalar]] = {name: [] for name in small}
+        return {name: rows.get(number, 0) for name, number in self._numbers.items()}
+
+    @cached_property
+    def _small(self) -> frozenset[str]:
+        """The queries with the smallest answers, as many as come to the driver at once."""
+        by_size = sorted(self._rows, key=lambda name: self._rows[name])
+        sizes = np.cumsum([self._rows[name] for name in by_size])
+        return frozenset(by_size[: int(np.searchsorted(sizes, self._most, side="right"))])
+
+    @cached_property
+    def _groups(self) -> list[list[str]]:
+        """The other queries in their order, those together that come to the driver at once."""
+        groups: list[list[str]] = []
+        room = 0
+        for name in self._queries:
+            if name not in self._small:
+                if not groups or self._rows[name] > room:
+                    groups.append([])
+                    room = self._most
+                groups[-1].append(name)
+                room -= self._rows[name]
+        return groups
+
+    @cached_property
+    def _collected_small(self) -> _Collected:
+        return self._collected(self._small)
+
+    def _collected(self, wanted: Collection[str]) -> _Collected:
+        """Bring the aggregates of some queries to the driver."""
+        numbers = ", ".join(str(self._numbers[name]) for name in wanted) or "-1"
+        found = collect_packed(self._answered.where(f"{_QUERY} IN ({numbers})"))
+        parts: dict[str, list[pa.Scalar]] = {name: [] for name in wanted}
         failed: dict[str, GinghamError] = {}
         of_number = list(self._queries)
         columns = (found[_QUERY].to_pylist(), found[PACKED], found[_ERROR].to_pylist())
@@ -116,7 +163,7 @@ class FarAnswers:
         }
         queries = {name: self._queries[name].query for name in aggregated}
         outputs = OutputsTogether(self._spark, queries, aggregated)
-        return outputs, failed, frozenset(by_size) - frozenset(small)
+        return _Collected(frozenset(wanted), outputs, failed)
 
 
 def answer_shards(
