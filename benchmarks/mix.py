@@ -26,7 +26,7 @@ from benchmarks.capped import CappedRuns
 from benchmarks.outputs import File, table_console, write_results
 from benchmarks.plain_session import plain_session
 from benchmarks.workload import Workload, measure, warm_up
-from benchmarks.workload_report import Result, Way, draw, show
+from benchmarks.workload_report import Result, Way, draw, in_brief, show
 from gingham.datasets.mixes import STEP, MixQuery, mix_queries, mix_rows
 
 ROWS = (300_000, 3_000_000)
@@ -71,6 +71,7 @@ def run(
                     console.print(f"{count:,} rows, {n} queries")
                     workload = data.workload(mix_queries(n))
                     results.append(measure(workload, f"{count:,} rows", runs, times=times))
+                    console.print(in_brief(results[-1]))
         show("a random mix", results, console)
     numbers = {
         "cores": session.sparkContext.defaultParallelism,

@@ -19,7 +19,7 @@ from benchmarks.outputs import File, table_console, write_results
 from benchmarks.plain_session import plain_session
 from benchmarks.trigger_times import time_triggers, write_trigger_files
 from benchmarks.workload import Workload, measure, warm_up
-from benchmarks.workload_report import Result, draw, show
+from benchmarks.workload_report import Result, draw, in_brief, show
 
 CAP = 120.0  # seconds for each timed part
 TRIGGERS = 10  # at most, of a stream
@@ -82,6 +82,7 @@ def run_rules(
                 warm_up(workload, runs)
             console.print(f"{n} {title}")
             result = measure(workload, title, runs, times=sizes.turns)
+            console.print(in_brief(result))
             accepted = {name: text for name, text in some.items() if name not in result.refused}
             triggers = time_triggers(runs, stream, folder / "triggers", accepted, sizes.per_trigger)
             results.append(replace(result, triggers=triggers))

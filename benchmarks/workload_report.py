@@ -174,6 +174,17 @@ def show(title: str, results: Sequence[Result], console: Console) -> None:
         _show_trouble(result, console)
 
 
+def in_brief(result: Result) -> str:
+    """A result in one line, for while the others are still being measured."""
+    timings, ratio = result.timings, result.ratio(Way.SPARK)
+    parts = [f"{way} {_seconds(timings[way])} s" for way in Way if way in timings]
+    if result.prediction is not None:
+        parts.append(f"predicted {result.prediction.seconds:,.2f} s")
+    if ratio is not None:
+        parts.append(f"one by one / shared {ratio:,.1f}")
+    return f"{result.n:,} queries: {', '.join(parts)}; {len(result.differences)} differ"
+
+
 def _show_trouble(result: Result, console: Console) -> None:
     triggers = result.triggers.failed if result.triggers else {}
     of_stream = result.triggers.error if result.triggers else ""
