@@ -27,6 +27,7 @@ class Setting:
     skew: float
     overlap: int
     prime: bool = False
+    fragments: bool = False  # by rank only: a range need not be a multiple of its slide
 
     def windows(self, seed: int, law: Law = "length") -> list[tuple[int, int]]:
         """Draw its windows (range, slide)."""
@@ -40,7 +41,7 @@ class Setting:
             slides,
             skew=self.skew,
             overlap=self.overlap,
-            fragments=False,
+            fragments=self.fragments,
             seed=seed,
         )
 

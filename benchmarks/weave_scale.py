@@ -13,36 +13,14 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 
 from benchmarks.peak_memory import peak_megabytes
+from benchmarks.shein_settings import Setting
 from benchmarks.targets import Target
 from gingham.algebra.edges import edge_rate, normalized
-from gingham.datasets.windows import primes_up_to, stock_windows, zipf_windows
+from gingham.datasets.windows import primes_up_to, stock_windows
 from gingham.optimizer.weave.published import weave
 from gingham.optimizer.weave.woven_plan import window_classes
 
 Step = Callable[[str], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """Windows as in Table 1 of Shein et al. (CIKM 2015), slides being drawn by Zipf's law."""
-
-    queries: int
-    longest: int
-    rate: float
-    skew: float
-    overlap: int
-    fragments: bool = False
-
-    def windows(self, seed: int = 1) -> list[tuple[int, int]]:
-        """Its windows."""
-        return zipf_windows(
-            self.queries,
-            range(1, self.longest + 1),
-            skew=self.skew,
-            overlap=self.overlap,
-            fragments=self.fragments,
-            seed=seed,
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +33,7 @@ class Measured:
 
 
 def _plan(setting: Setting, limit: float) -> Measured:
-    windows = setting.windows()
+    windows = setting.windows(1, "rank")
     start = time.perf_counter()
     plan = weave(windows, rate=setting.rate, budget=limit)
     gave_up = next((notice for notice in plan.notices if "out of time" in notice), "")
@@ -110,7 +88,7 @@ def measure_targets(*, quick: bool, step: Step) -> list[Target]:
 
 
 def _edge_sets(setting: Setting) -> int:
-    return len({frozenset(window_classes(window)) for window in setting.windows()})
+    return len({frozenset(window_classes(window)) for window in setting.windows(1, "rank")})
 
 
 def _edge_rates() -> list[Target]:
@@ -140,7 +118,7 @@ def _edge_rates() -> list[Target]:
 
 def _target_of_adding(n: int) -> Target:
     setting = Setting(n + 20, 1000, 50.0, 0.5, 10, fragments=True)
-    windows = setting.windows()
+    windows = setting.windows(1, "rank")
     plan = weave(windows[:n], rate=setting.rate, method="incremental")
     seconds: list[float] = []
     for window in windows[n:]:
