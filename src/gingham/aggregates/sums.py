@@ -144,7 +144,8 @@ class Avg(Aggregate):
         if pa.types.is_duration(self.call.result):
             # Spark divides a sum that fits; the quotient of one that does not fit is none.
             overflows = np.array([abs(t) >= ADD_INTERVALS.limit for t in totals], dtype=bool)
-            quotients = np.where(overflows, _BEYOND, _quotients(totals, counts))
+            # As objects: what stands for a sum that overflows is too large for 64 bits.
+            quotients = np.where(overflows, _BEYOND, _quotients(totals, counts).astype(object))
             return _intervals(self, quotients, seen)
         with np.errstate(all="ignore"):
             means = totals.astype(np.float64) / counts

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from gingham.core import names
 from gingham.core.errors import GinghamError
 from gingham.logical.query import Query
-from gingham.spark.spark_errors import SPARK_ERRORS, failed_job
+from gingham.spark.spark_errors import SPARK_ERRORS, failed_answer, failed_job
 from gingham.spark.to_dataframe import to_dataframe
 
 _QUESTION, _ROW = "__question", "__row"
@@ -112,10 +112,14 @@ def _select_in_one_job(
     """Apply HAVING and SELECT of queries over the same columns; one that fails affects no other."""
     try:
         return SelectedOutputs(_select(spark, queries, aggregated), {})
-    except SPARK_ERRORS as error:
+    except (*SPARK_ERRORS, pa.ArrowException) as error:
         if len(aggregated) == 1:
-            return SelectedOutputs({}, dict.fromkeys(aggregated, failed_job(error)))
-        # One of them raised; it is found by halves.
+            why = (
+                failed_answer(error) if isinstance(error, pa.ArrowException) else failed_job(error)
+            )
+            return SelectedOutputs({}, dict.fromkeys(aggregated, why))
+        # One of them raised, or its outputs (VARIANT) cannot be NULL for rows of the others; it is
+        # found by halves.
         halves = np.array_split(np.array(list(aggregated), dtype=object), 2)
         first, second = (
             _select_in_one_job(spark, queries, {name: aggregated[name] for name in half})
