@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterable
 from typing import TypeVar
 
-from gingham.aggregates.base import ONE
+from gingham.aggregates.base import ONE, RowColumn
 from gingham.columns.program import (
     AttributeInput,
     GridProgram,
@@ -74,6 +74,15 @@ class _Compiler:
         self._conditions = _Numbers[Condition]()
         self._key_sets = _Numbers[tuple[str, ...]]()
         self._windows = _Numbers[tuple[tuple[int, int], ...]]()
+        # Expressions whose values are needed, not only whether they are NULL.
+        self._values = {
+            column.sql
+            for query in forest.queries
+            for aggregate in query.aggregates
+            for partial in aggregate.partials
+            for column in partial.of_one_row or ()
+            if column.how != "known"
+        }
         self._partial_numbers = {sql: i for i, sql in enumerate(forest.columns)}
 
     def program(self, watermark: int | None, ahead: str) -> Program:
@@ -122,9 +131,7 @@ class _Compiler:
                     assert partial.of_one_row is not None
                     yield PartialProgram(
                         columns=tuple(
-                            InputColumn(self._input(column.sql), column.how, column.digits)
-                            for column in partial.of_one_row
-                            if column != ONE
+                            self._column(column) for column in partial.of_one_row if column != ONE
                         ),
                         monoid=partial.monoid,
                         names=tuple(
@@ -132,6 +139,16 @@ class _Compiler:
                         ),
                         filter=where,
                     )
+
+    def _column(self, column: RowColumn) -> InputColumn:
+        """A column of a partial.
+
+        What is only counted crosses as a flag: no string or VARIANT need be sent for that.
+        """
+        sql, how, digits = column.sql, column.how, column.digits
+        if how == "known" and sql not in self._values:
+            sql = f"nullif(({sql}) IS NOT NULL, false)"
+        return InputColumn(self._input(sql), how, digits)
 
     def _input(self, sql: str) -> int:
         """The number of the input that has the values of an expression."""
