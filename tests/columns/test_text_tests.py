@@ -3,6 +3,7 @@
 import re
 import sys
 import unicodedata
+from unittest.mock import patch
 
 import pyarrow as pa
 import pytest
@@ -12,7 +13,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from gingham import Loom
-from gingham.columns.text import matcher
+from gingham.columns.text import byte_search, matcher
 from gingham.columns.text.java_regex import NotReadError, read_regex
 from gingham.columns.text.matcher import TextMatcher, can_be_matched
 from gingham.logical.predicate import TextTest
@@ -126,17 +127,54 @@ def test_what_is_not_certain_is_left_to_spark(pattern: str):
 @given(
     patterns=st.lists(st.text("ab%_\\.é日\n", max_size=4), min_size=1, max_size=5),
     texts=st.lists(st.text("ab%_\\.é日\n", max_size=5), min_size=1, unique=True),
+    few_tests=st.sampled_from([0, 1 << 10]),
+    few_literals=st.sampled_from([0, 1 << 10]),
+    block=st.sampled_from([1, 8, 1 << 20]),
 )
-def test_many_tests_are_answered_as_few_are(patterns: list[str], texts: list[str]):
-    kinds = ("like", "contains", "startswith", "endswith")
+def test_literals_are_found_as_python_finds_them(
+    patterns: list[str], texts: list[str], few_tests: int, few_literals: int, block: int
+):
+    """All at once or one by one, with an index of pairs or without, in blocks of any size."""
+    kinds = ("like", "contains", "startswith", "endswith", "rlike")
     tests = [TextTest(kind, p) for kind in kinds for p in patterns]
     tests = [test for test in dict.fromkeys(tests) if can_be_matched(test)]
-    few = _matched(tests, texts)
-    before, matcher._FEW_TESTS = matcher._FEW_TESTS, -1
-    try:
-        assert _matched(tests, texts) == few
-    finally:
-        matcher._FEW_TESTS = before
+    expected = {
+        (n, i) for n, test in enumerate(tests) for i, text in enumerate(texts) if _holds(test, text)
+    }
+    with (
+        patch.object(matcher, "_FEW_TESTS", few_tests),
+        patch.object(byte_search, "_FEW_LITERALS", few_literals),
+        patch.object(matcher, "_BLOCK", block),
+    ):
+        assert _matched(tests, texts) == expected
+
+
+def _holds(test: TextTest, text: str) -> bool:
+    """Whether a test is true of a text, in the plainest way there is."""
+    match test.kind:
+        case "contains":
+            return test.pattern in text
+        case "startswith":
+            return text.startswith(test.pattern)
+        case "endswith":
+            return text.endswith(test.pattern)
+        case "rlike":
+            return read_regex(test.pattern).compiled().search(text) is not None
+        case _:
+            return _like(test.pattern, text)
+
+
+def _like(pattern: str, text: str) -> bool:
+    if not pattern:
+        return not text
+    first, rest = pattern[0], pattern[1:]
+    if first == "%":
+        return any(_like(rest, text[i:]) for i in range(len(text) + 1))
+    if first == "_":
+        return bool(text) and _like(rest, text[1:])
+    if first == "\\":
+        first, rest = rest[0], rest[1:]
+    return text.startswith(first) and _like(rest, text[1:])
 
 
 def test_a_function_of_the_session_does_not_replace_one_of_sparks(spark: SparkSession):
@@ -157,7 +195,7 @@ def test_a_function_of_the_session_does_not_replace_one_of_sparks(spark: SparkSe
 
 def _matched(tests: list[TextTest], texts: list[str]) -> set[tuple[int, int]]:
     """Pairs of test and text, by their numbers."""
-    found = TextMatcher(tests).positions(pa.array(texts))
+    found = TextMatcher(tests).positions(pa.array([*texts, None]))
     return {(test, int(text)) for test, where in found.items() for text in where}
 
 

@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from gingham.columns.codes import Codes
 from gingham.columns.inputs import Inputs
 from gingham.columns.program import AttributeInput
 from gingham.columns.text.matcher import matcher
+from gingham.columns.text.string_order import StringOrder
 from gingham.columns.vectors import (
     DIGITS_OF_A_LONG,
     Numbers,
@@ -84,6 +84,7 @@ class _Values:
     domain: Domain
     column: pa.Array
     codes: Codes | None  # of strings
+    strings: StringOrder | None  # of their distinct values
     numbers: Array  # of what is compared as numbers
     valid: Bools | None
     at_least: dict[Any, Bools]
@@ -101,18 +102,17 @@ class _Values:
 
     def _strings_inside(self, low: Any, high: Any, codes: Codes) -> Bools:
         """Where strings lie between two bounds, in the order of their bytes."""
-        values = codes.values
+        order = self.strings
+        assert order is not None
         if low is not START and high == f"{low}\0":
-            inside = pc.call_function("equal", [values, low])
+            inside = order.equal(low)
         elif high is END:
-            inside = pc.call_function("greater_equal", [values, low])
+            inside = order.at_least(low)
         else:
-            inside = pc.call_function("less", [values, high])
+            inside = ~order.at_least(high)
             if low is not START:
-                above = pc.call_function("greater_equal", [values, low])
-                inside = pc.call_function("and", [inside, above])
-        flags = np.asarray(inside.fill_null(False).to_numpy(zero_copy_only=False), dtype=bool)
-        return gathered(flags, codes.numbers)
+                inside &= order.at_least(low)
+        return gathered(inside, codes.numbers)
 
     def _at_least(self, cut: Any) -> Bools:
         """Where the values are at least a cut; each cut is compared once."""
@@ -253,5 +253,6 @@ class ChunkConditions:
             valid = None
             if column.null_count:
                 valid = np.asarray(column.is_valid().to_numpy(zero_copy_only=False), dtype=bool)
-            self._values[attribute] = _Values(domain, column, codes, numbers, valid, {})
+            strings = None if codes is None else StringOrder(codes.values)
+            self._values[attribute] = _Values(domain, column, codes, strings, numbers, valid, {})
         return self._values[attribute]

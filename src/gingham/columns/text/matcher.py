@@ -6,19 +6,21 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
 from ahocorasick_rs import BytesAhoCorasick, Implementation
 
+from gingham.columns.text.byte_search import ByteSearch, bytes_of
 from gingham.columns.text.java_regex import Anchored, NotReadError, Regex, read_regex
-from gingham.columns.text.like import read_like
-from gingham.columns.text.one_test import is_simple, where_true
+from gingham.columns.text.like import like_in_parts, read_like
 from gingham.core.arrays import Ints
 from gingham.logical.predicate import TextTest
 
 _REMEMBERED = 1 << 26  # bytes of strings whose answers are kept
-_FEW_TESTS = 64  # of one column that are answered for all strings at once
+_FEW_TESTS = 1024  # of one column that are answered for all strings at once
+_BLOCK = 1 << 22  # bytes of strings in which literals are found together
 _LINE_ENDS = re.compile(rb"[\n\r]")
 
 
@@ -126,16 +128,20 @@ class _Automaton:
 class TextMatcher:
     """The tests of one column, answered for many distinct strings.
 
-    Few tests that are one literal each go over all strings at once; where there are many, or
-    patterns, one string is looked at after the other, for all tests together.
+    Tests by literals go over all strings at once, unless there are very many. Otherwise, and for
+    regular expressions, one string is looked at after the other, for all tests together.
     """
 
     def __init__(self, tests: Sequence[TextTest]) -> None:
         searches = [(number, _search(test)) for number, test in enumerate(tests)]
-        simple = [number for number, test in enumerate(tests) if is_simple(test)]
-        done = set(simple if len(simple) <= _FEW_TESTS else ())
-        self._at_once = [(number, tests[number]) for number in sorted(done)]
-        searches = [pair for pair in searches if pair[0] not in done]
+        literal = [(n, s.literals[0]) for n, s in searches if s.exact and s.literals and s.decide]
+        self._literals = literal if len(literal) <= _FEW_TESTS else []
+        done = {number for number, _ in self._literals}
+        # A pattern of LIKE in several parts is quicker for Arrow than for Python.
+        in_parts = {n for n, s in searches if tests[n].kind == "like" and not s.decide}
+        in_parts = in_parts if len(in_parts) <= _FEW_TESTS else set()
+        self._in_parts = [(number, tests[number].pattern) for number in sorted(in_parts)]
+        searches = [pair for pair in searches if pair[0] not in done | in_parts]
         self._one_by_one = bool(searches)
         self._patterns = {number: search.pattern for number, search in searches}
         self._plain = _Automaton((n, s) for n, s in searches if not s.folded)
@@ -146,17 +152,30 @@ class TextMatcher:
 
     def positions(self, values: pa.Array) -> dict[int, Ints]:
         """For each test, by its number, that is true of some strings: their positions."""
-        found = {
-            number: np.flatnonzero(where)
-            for number, test in self._at_once
-            if (where := where_true(values, test)).any()
-        }
+        found = self._holding(values)
+        for number, pattern in self._in_parts:
+            found[number] = [np.flatnonzero(like_in_parts(values, pattern))]
         if self._one_by_one:
             true: dict[int, list[int]] = {}
             for position, text in enumerate(values.cast(pa.binary()).to_pylist()):
                 for test in self.matches(text) if text is not None else ():
                     true.setdefault(test, []).append(position)
-            found |= {test: np.array(where, dtype=np.int64) for test, where in true.items()}
+            found |= {test: [np.array(where, dtype=np.int64)] for test, where in true.items()}
+        return {number: np.concatenate(parts) for number, parts in found.items()}
+
+    def _holding(self, values: pa.Array) -> dict[int, list[Ints]]:
+        """The positions of strings that hold the literal of a test, block by block."""
+        found: dict[int, list[Ints]] = {}
+        offsets, data = bytes_of(values)
+        known = np.asarray(values.is_valid().to_numpy(zero_copy_only=False), dtype=bool)
+        cuts = np.searchsorted(offsets, np.arange(0, offsets[-1], _BLOCK))
+        for low, high in pairwise([*np.unique(cuts), len(values)] if self._literals else ()):
+            own = offsets[low : high + 1]
+            search = ByteSearch(own - own[0], data[own[0] : own[-1]], len(self._literals))
+            for number, literal in self._literals:
+                strings = search.holding(literal) + low
+                if len(strings := strings[known[strings]]):
+                    found.setdefault(number, []).append(strings)
         return found
 
     def matches(self, text: bytes) -> tuple[int, ...]:
