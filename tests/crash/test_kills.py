@@ -21,7 +21,7 @@ from tests.replay import random_trades, write_batches
 
 ROOT = Path(__file__).parents[2]
 PATHS = os.pathsep.join((str(ROOT / "src"), str(ROOT)))  # where the child finds its modules
-KILLS = int(os.environ.get("GINGHAM_KILLS", "15"))
+KILLS = int(os.environ.get("GINGHAM_KILLS", "10"))
 # The first plan is written at once, a second when a query joins; the others again and again.
 POINTS = [
     (when, kind, nth)
