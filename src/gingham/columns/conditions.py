@@ -107,6 +107,7 @@ class _Values:
         if low is not START and high == f"{low}\0":
             inside = order.equal(low)
         elif high is END:
+            assert low is not START, "all strings are a negation: that of IS NULL"
             inside = order.at_least(low)
         else:
             inside = ~order.at_least(high)
