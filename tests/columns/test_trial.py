@@ -45,13 +45,15 @@ def test_a_trial_of_no_rows_is_no_error(spark: SparkSession):
     assert set(trial.selected.values()) == {0.0}
 
 
-def test_seconds_of_a_trial_are_those_of_all_chunks_and_rows_on_all_cores():
+def test_seconds_of_a_trial_are_those_of_building_once_and_of_all_chunks_and_rows_on_all_cores():
     cost = Cost(row=0, input=0, byte=0, workers=0, packed=0, packed_column=0, cores=2)
 
     def seconds(rows: float) -> float:
-        trial = Trial(8000, {}, {}, row_bytes=0, chunk_seconds=0.5, row_seconds=1e-6)
+        trial = Trial(
+            8000, {}, {}, row_bytes=0, chunk_seconds=0.5, row_seconds=1e-6, build_seconds=3.0
+        )
         return column_seconds((), cost, RowStatistics(rows=rows, trial=trial))
 
-    assert seconds(65536 * 10) == pytest.approx((10 * 0.5 + 65536 * 10e-6) / 2)
+    assert seconds(65536 * 10) == pytest.approx(3 + (10 * 0.5 + 65536 * 10e-6) / 2)
     # There is a chunk at least, however few rows there are.
-    assert seconds(100) == pytest.approx((0.5 + 100e-6) / 2)
+    assert seconds(100) == pytest.approx(3 + (0.5 + 100e-6) / 2)

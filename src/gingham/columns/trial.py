@@ -23,8 +23,8 @@ def try_program(program: Program, forest: Forest, columns: list[pa.Array]) -> Tr
 
     `columns` are what Spark sent of the inputs of the program that was compiled for the forest.
     """
-    rows, filler = len(columns[0]), Filler(program)
-    first, few = int(rows * _FIRST), int(rows * _FEW)
+    rows, begin = len(columns[0]), time.perf_counter()
+    filler, first, few = Filler(program), int(rows * _FIRST), int(rows * _FEW)
     filler.add([column.slice(0, first) for column in columns])
     start = time.perf_counter()
     filler.add([column.slice(first, few - first) for column in columns])
@@ -33,6 +33,7 @@ def try_program(program: Program, forest: Forest, columns: list[pa.Array]) -> Tr
     end = time.perf_counter()
     more = (rows - few) - (few - first)
     of_row = max(0.0, (end - after_few) - (after_few - start)) / more if more > 0 else 0.0
+    of_chunk = max(0.0, after_few - start - of_row * (few - first))
     return Trial(
         rows=rows,
         selected={
@@ -42,8 +43,9 @@ def try_program(program: Program, forest: Forest, columns: list[pa.Array]) -> Tr
         },
         groups=_groups(program, forest, columns),
         row_bytes=sum(column.nbytes for column in columns) / max(1, rows),
-        chunk_seconds=max(0.0, after_few - start - of_row * (few - first)),
+        chunk_seconds=of_chunk,
         row_seconds=of_row,
+        build_seconds=max(0.0, start - begin - of_chunk - of_row * first),
     )
 
 

@@ -44,7 +44,7 @@ def column_seconds(queries: Sequence[BoundQuery], cost: Cost, statistics: RowSta
     in_python = (
         _put_together(work, cost, statistics)
         if trial is None
-        else python_seconds(trial, statistics.rows) / cost.cores
+        else trial.build_seconds + python_seconds(trial, statistics.rows) / cost.cores
     )
     shards = sum(g.shards * (cost.packed + g.columns * cost.packed_column) for g in work.grids)
     return cost.workers + statistics.rows * per_row + in_python + shards

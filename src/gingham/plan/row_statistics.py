@@ -89,6 +89,7 @@ class Trial:
     # Seconds that filling grids takes on one core: for a chunk of rows, however few, and each row.
     chunk_seconds: float
     row_seconds: float
+    build_seconds: float = 0.0  # for what every worker builds before its first row
 
 
 @dataclass(frozen=True, slots=True)
