@@ -18,6 +18,7 @@ from rich.console import Console
 from threadpoolctl import threadpool_limits
 
 from benchmarks.fragment_figures import PAPER, draw
+from benchmarks.fragments_in_streams import in_streams
 from benchmarks.fragments_on_spark import on_spark
 from benchmarks.fragments_static import static
 from benchmarks.outputs import File, table_console, write_results
@@ -81,6 +82,7 @@ def run(
     if spark is not None:
         few = min(rows, 100_000) if quick else rows
         parts.append(("on Spark", partial(on_spark, spark, few, quick=quick)))
+        parts.append(("in streams", partial(in_streams, spark, min(rows, 20_000), quick=quick)))
     sections: list[Section] = []
     # Threads of linear algebra wait busily for each other, which would count as time.
     with threadpool_limits(1):

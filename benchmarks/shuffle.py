@@ -39,15 +39,51 @@ def shuffled(spark: SparkSession, work: Callable[[], T]) -> tuple[T, Shuffled]:
     finally:
         seconds = time.perf_counter() - start
         context.setJobGroup("", "")
-    # Metrics of a stage are in no public API but that of the web interface, which reads this store.
-    java: Any = context._jsc  # noqa: SLF001
-    scala = java.sc()
-    scala.listenerBus().waitUntilEmpty()
-    store, tracker = scala.statusStore(), context.statusTracker()
+    store, tracker = _status_store(spark), context.statusTracker()
     jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(group)]
     stages = {stage for job in jobs if job is not None for stage in job.stageIds}
+    return result, _written(store, stages, seconds)
+
+
+def shuffled_meanwhile(spark: SparkSession, work: Callable[[], T]) -> tuple[T, Shuffled]:
+    """Run something, and add up the stages of all jobs of the session meanwhile.
+
+    Jobs of a stream are started by threads of its own.
+    """
+    before = set(_stages_of_jobs(_status_store(spark)))
+    start = time.perf_counter()
+    result = work()
+    seconds = time.perf_counter() - start
+    store = _status_store(spark)
+    jobs = {job: stages for job, stages in _stages_of_jobs(store).items() if job not in before}
+    return result, _written(store, {stage for own in jobs.values() for stage in own}, seconds)
+
+
+def _status_store(spark: SparkSession) -> Any:
+    """What Spark knows of jobs and stages, up to now.
+
+    Metrics of a stage are in no public API but that of the web interface, which reads this store.
+    """
+    java: Any = spark.sparkContext._jsc  # noqa: SLF001
+    scala = java.sc()
+    scala.listenerBus().waitUntilEmpty()
+    return scala.statusStore()
+
+
+def _stages_of_jobs(store: Any) -> dict[int, list[int]]:
+    """The stages of every job that Spark remembers, by the number of the job."""
+    jobs = store.jobsList(None)
+    found = [jobs.apply(place) for place in range(jobs.size())]
+    return {
+        job.jobId(): [job.stageIds().apply(place) for place in range(job.stageIds().size())]
+        for job in found
+    }
+
+
+def _written(store: Any, stages: set[int], seconds: float) -> Shuffled:
+    """What the map tasks of some stages wrote."""
     found = [store.lastStageAttempt(stage) for stage in stages]
-    return result, Shuffled(
+    return Shuffled(
         sum(stage.shuffleWriteRecords() for stage in found),
         sum(stage.shuffleWriteBytes() for stage in found),
         seconds,

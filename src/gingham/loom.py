@@ -36,6 +36,7 @@ from gingham.spark.shared_run import MOST_SHARDS_ON_DRIVER
 from gingham.spark.spark_session import active_or_new_session
 from gingham.stream.clock import idle_of, timing_of
 from gingham.stream.exact import ExactWork
+from gingham.stream.growing_records import StreamRecords, check_records
 from gingham.stream.planner import Job
 from gingham.stream.running import Running, RunningStream, stop_streams
 from gingham.stream.settings import StreamSettings
@@ -229,6 +230,7 @@ class Loom:
         idle: str | None = None,
         most_on_driver: int = MOST_SHARDS_ON_DRIVER,
         fold_cells: bool = False,
+        send_records: StreamRecords = False,
         way: Way = "auto",
         settings: StreamSettings | None = None,
         adopt_sink: bool = False,
@@ -244,16 +246,22 @@ class Loom:
         whenever it changes; and again when rows come late, but not later than `allowed_lateness`.
         A stream without rows for as long as `idle` follows the clock on the wall. Groups that need
         more than `most_on_driver` shards are kept and answered by the executors. With `fold_cells`
-        cells that no query tells apart are one shard; then nothing can be backfilled. `way` says
+        cells that no query tells apart are one shard; then nothing can be backfilled. With
+        `send_records` these are reduced to fewer records than there are queries: those of the
+        fragments that were seen so far, or, if it is "static", of all that may be. `way` says
         whether new queries go by "cells" or by "columns", as far as they can; by columns, windows
         before a query was added are answered only if the same rows were selected before.
 
         What answers depend on stays as it was when the checkpoint was made: watermark,
-        `output_mode`, `allowed_lateness`, `fold_cells` and some settings of the Spark session.
-        A folder with answers of another checkpoint is refused as a sink, unless `adopt_sink` says
-        that answers are to be added to those.
+        `output_mode`, `allowed_lateness`, `fold_cells`, whether records are sent, and some settings
+        of the Spark session. A folder with answers of another checkpoint is refused as a sink,
+        unless `adopt_sink` says that answers are to be added to those.
         """
         refuse_renamed("loom.start", renamed, fragments="fold_cells")
+        check_records(send_records)
+        sharing = {"fold_cells": str(fold_cells or bool(send_records)).lower()}
+        if send_records:
+            sharing["send_records"] = "true"
         if not self._starting.acquire(blocking=False):
             raise CatalogError("the loom is being started", "another thread does so", "one of them")
         try:
@@ -275,7 +283,7 @@ class Loom:
                     s.info.name,
                     s.rows,
                     s.info.time,
-                    {**spark_settings, **timing.to_json(), "fold_cells": str(fold_cells).lower()},
+                    {**spark_settings, **timing.to_json(), **sharing},
                 )
                 for s, timing in zip(sources.values(), timings, strict=True)
             ]
@@ -298,7 +306,8 @@ class Loom:
                         bind=self._sources.bind,
                         most_on_driver=most_on_driver,
                         cost=self._cost,
-                        fold_cells=fold_cells,
+                        fold_cells=fold_cells or bool(send_records),
+                        send_records=send_records,
                         way=way,
                         unbound=lambda: dict(self._unbound),
                     )
@@ -424,6 +433,8 @@ class Loom:
             lines += [f"  in the last run, {line}" for line in self._batch.detours(stream)]
         else:
             lines = [f"epoch {work.epoch} of", explain(running, work.folded_cells)]
+            records = work.current.records
+            lines += [f"  sent are {line}" for line in (records.notices if records else ())]
         return "\n".join(lines)
 
     def _streams(self) -> list[str]:

@@ -52,7 +52,7 @@ SAMPLES: dict[str, tuple[str, object]] = {
     "lateness": ("1 minute", "1 minute"),
     "idle": ("30 seconds", "30 seconds"),
     "fold_cells": ("yes", True),
-    "records": ("auto", "auto"),
+    "records": ("static", "static"),
     "way": ("columns", "columns"),
     "most_on_driver": ("0", 0),
     "allow": ("rand, uuid", ("rand", "uuid")),
@@ -273,6 +273,14 @@ def test_options_of_a_source_reach_the_reader(
     assert ("sep", ";|") in options
     # What the file says comes after what Gingham sets by itself.
     assert options.index(("header", True)) < options.index(("header", "false"))
+
+
+def test_what_is_decided_for_a_batch_run_is_refused_in_a_stream(tmp_path: Path):
+    for stream, count in ((False, 0), (True, 1)):
+        text = as_yaml(whole("run", "records", "auto", stream=stream))
+        _, errors = read(tmp_path, "w.yaml", text)
+        assert len(errors) == count
+        assert all("records of the run is auto beside a checkpoint" in str(e) for e in errors)
 
 
 def test_if_sketches_cannot_be_started_the_queries_are_stopped(tmp_path: Path, calls: Calls):

@@ -12,7 +12,8 @@ from gingham.finals.recode import recode
 from gingham.finals.shards import no_shards
 from gingham.logical.domain import BOOLEAN, INTEGER
 from gingham.logical.predicate import Attribute, Axis
-from gingham.plan.forest import Codebook, Grid
+from gingham.plan.codebook import Codebook
+from gingham.plan.grid import Grid
 
 
 def _codebook(cuts: tuple[int, ...], *, other: bool, offset: int = 0) -> Codebook:

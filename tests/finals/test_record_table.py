@@ -1,53 +1,21 @@
 """Answers from records are the answers from shards, whatever was met when records were chosen."""
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
-import pyarrow as pa
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from gingham.aggregates import Aggregate, Call, bind
-from gingham.core import names
 from gingham.finals.answer import answer
 from gingham.finals.record_table import RecordTable
 from gingham.finals.shards import ShardTable
-from gingham.logical.domain import END, INTEGER, START
-from gingham.logical.predicate import Attribute, Axis, Or, Span
-from gingham.logical.query import Query
-from gingham.logical.window import Window
 from gingham.optimizer.decompose_fragments import decompose_fragments
-from gingham.plan.bound import BoundQuery, Condition, ConditionalAggregate
 from gingham.plan.cell_sets import possible_fragments
+from gingham.plan.codebook import Codebook
 from gingham.plan.condition_cache import ConditionCache
-from gingham.plan.forest import Forest, Grid
-
-CELLS = 6  # of one attribute: below 0, 0, 1, ..., above
-AXIS = Axis(Attribute("x", INTEGER), tuple(range(CELLS - 1)))
-GRID = Grid((AXIS,), ("k",), 0, 0)
-WINDOW = Window.starting_at(20, 10)
-
-# What Spark would compute of rows (value or None).
-COMPUTED: dict[str, Callable[[list[int | None]], Any]] = {
-    "count(*)": len,
-    "count(v)": lambda values: len(_known(values)),
-    "sum(v)": lambda values: sum(_known(values)) if _known(values) else None,
-    "max(v)": lambda values: max(_known(values), default=None),
-    "bit_xor(v)": lambda values: (
-        int(np.bitwise_xor.reduce(_known(values))) if _known(values) else None
-    ),
-}
-
-
-@dataclass(frozen=True)
-class Row:
-    instant: int
-    cell: int
-    key: str
-    value: int | None
-
+from gingham.plan.forest import Forest
+from gingham.plan.forest_records import ForestRecords
+from tests.strategies.hand_made import CELLS, GRID, Row, collected, condition, query, sorted_rows
 
 ROWS = st.lists(
     st.builds(
@@ -83,27 +51,27 @@ RING = [frozenset({1, 2}), frozenset({2, 3}), frozenset({3, 4}), frozenset({1, 4
     own=st.none() | st.frozensets(st.integers(0, CELLS - 1)),
 )
 def test_records_answer_what_shards_answer(rows, sets, calls, met, own):
-    queries = [_query(f"q{n}", cells, calls) for n, cells in enumerate(sets)]
+    queries = [query(f"q{n}", cells, calls) for n, cells in enumerate(sets)]
     if own is not None:  # an aggregate with a filter of its own
         filtered = tuple(
-            replace(r, condition=_condition(own & sets[0])) for r in queries[0].aggregates
+            replace(r, condition=condition(own & sets[0])) for r in queries[0].aggregates
         )
         queries[0] = replace(queries[0], aggregates=filtered)
     forest = Forest(tuple(queries), (GRID,), (0,) * len(queries))
     occupied = None if met is None else np.array(sorted(met), dtype=np.int64)
     reduced = decompose_fragments(forest, occupied, ConditionCache())
-    shards = ShardTable(_collected(rows, forest.columns, lambda cell: [cell]), forest)
-    sent = _collected(rows, reduced.columns, reduced.grids[0].records_of)
-    records = RecordTable(sent, forest, reduced)
-    for query in queries:
-        assert _rows(answer(query, records, ConditionCache())) == _rows(
-            answer(query, shards, ConditionCache())
+    shards = ShardTable(collected(rows, forest.columns, lambda cell: [cell]), forest)
+    sent = collected(rows, reduced.columns, reduced.grids[0].records_of)
+    records = RecordTable(sent, forest, _book(forest, reduced))
+    for one in queries:
+        assert sorted_rows(answer(one, records, ConditionCache())) == sorted_rows(
+            answer(one, shards, ConditionCache())
         )
 
 
 @given(sets=SETS, calls=CALLS)
 def test_there_are_never_more_records_than_conditions_or_fragments(sets, calls):
-    queries = [_query(f"q{n}", cells, calls) for n, cells in enumerate(sets)]
+    queries = [query(f"q{n}", cells, calls) for n, cells in enumerate(sets)]
     forest = Forest(tuple(queries), (GRID,), (0,) * len(queries))
     reduced = decompose_fragments(forest, np.arange(CELLS), ConditionCache())
     different = len({cells for cells in sets if cells})
@@ -112,7 +80,7 @@ def test_there_are_never_more_records_than_conditions_or_fragments(sets, calls):
 
 @given(sets=SETS, calls=CALLS, met=st.frozensets(st.integers(0, CELLS - 1)))
 def test_what_may_occur_needs_at_least_the_records_of_what_occurs(sets, calls, met):
-    queries = tuple(_query(f"q{n}", cells, calls) for n, cells in enumerate(sets))
+    queries = tuple(query(f"q{n}", cells, calls) for n, cells in enumerate(sets))
     forest = Forest(queries, (GRID,), (0,) * len(queries))
     occupied = np.array(sorted(met), dtype=np.int64)
     possible = possible_fragments(GRID, queries, ConditionCache())
@@ -153,69 +121,13 @@ def test_whether_there_are_rows_is_told_by_counts_or_by_overlapping_records():
     assert _sizes(all_but_one, []) == [("idempotent", 4)]
 
 
+def _book(forest: Forest, records: ForestRecords) -> Codebook:
+    return replace(forest.codebook, columns=records.columns, records=records.grids)
+
+
 def _sizes(sets: list[frozenset[int]], calls: list[str]) -> list[tuple[str, int]]:
-    queries = tuple(_query(f"q{n}", cells, calls) for n, cells in enumerate(sets))
+    queries = tuple(query(f"q{n}", cells, calls) for n, cells in enumerate(sets))
     reduced = decompose_fragments(
         Forest(queries, (GRID,), (0,) * len(sets)), np.arange(CELLS), ConditionCache()
     )
     return [(block.kind, block.size) for block in reduced.grids[0].blocks]
-
-
-def _query(name: str, cells: Iterable[int], calls: list[str]) -> BoundQuery:
-    where = _condition(cells)
-    readings = tuple(ConditionalAggregate(_aggregate(call), where) for call in calls)
-    slots = pa.schema(
-        [
-            (names.WINDOW_START, pa.int64()),
-            (names.WINDOW_END, pa.int64()),
-            (names.key(0), pa.string()),
-            *((names.aggregate(i), r.aggregate.call.result) for i, r in enumerate(readings)),
-        ]
-    )
-    query = Query(
-        name, "", "s", (), where.predicate, where.sql, ("k",), WINDOW, (), (), None, frozenset()
-    )
-    return BoundQuery(query, where, ("k",), readings, slots)
-
-
-def _condition(cells: Iterable[int]) -> Condition:
-    bounds = [START, *AXIS.cuts, END]
-    spans = [Span(AXIS.attribute, bounds[c], bounds[c + 1]) for c in sorted(cells)]
-    return Condition(Or(tuple(spans)), f"x in {sorted(cells)}")
-
-
-def _aggregate(call: str) -> Aggregate:
-    function, argument = call.removesuffix(")").split("(")
-    # Sums of integers up to 2^61 stay within a decimal of 28 digits.
-    kind, result = (
-        ("decimal(28,0)", pa.decimal128(38, 0)) if function == "sum" else ("bigint", pa.int64())
-    )
-    return bind(Call(function, (argument,), (kind,), result))
-
-
-def _collected(
-    rows: list[Row], computed: Sequence[str], numbers: Callable[[int], Iterable[int]]
-) -> pa.Table:
-    """What Spark would collect: the rows grouped by instant, number and key."""
-    groups: dict[tuple[int, int, str], list[int | None]] = {}
-    for row in rows:
-        for number in numbers(row.cell):
-            groups.setdefault((row.instant, number, row.key), []).append(row.value)
-    columns = {
-        names.INSTANT: pa.array([group[0] for group in groups], pa.int64()),
-        names.CELL: pa.array([group[1] for group in groups], pa.int64()),
-        names.key(0): pa.array([group[2] for group in groups], pa.string()),
-    }
-    for place, column in enumerate(computed):
-        kind = pa.decimal128(38, 0) if column == "sum(v)" else pa.int64()
-        values = [COMPUTED[column](found) for found in groups.values()]
-        columns[names.partial(place)] = pa.array(values, kind)
-    return pa.table(columns)
-
-
-def _rows(table: pa.Table) -> list[tuple[Any, ...]]:
-    return sorted((tuple(row.values()) for row in table.to_pylist()), key=repr)
-
-
-def _known(values: list[int | None]) -> list[int]:
-    return [value for value in values if value is not None]

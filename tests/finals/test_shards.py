@@ -7,7 +7,8 @@ from gingham.core import names
 from gingham.finals.shards import ShardTable
 from gingham.logical.domain import INTEGER
 from gingham.logical.predicate import Attribute, Axis
-from gingham.plan.forest import Forest, Grid
+from gingham.plan.forest import Forest
+from gingham.plan.grid import Grid
 
 
 def test_only_so_much_is_kept_between_queries():

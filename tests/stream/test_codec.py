@@ -6,7 +6,8 @@ import math
 
 from gingham.logical.domain import BOOLEAN, DOUBLE, INTEGER, STRING
 from gingham.logical.predicate import Attribute, Axis
-from gingham.plan.forest import Codebook, Grid
+from gingham.plan.codebook import Codebook
+from gingham.plan.grid import Grid
 from gingham.stream.codec import codebook_from_json, codebook_to_json
 
 

@@ -34,6 +34,7 @@ from gingham.sinks.delivery import Delivery
 from gingham.stream.clock import Timing
 from gingham.stream.exact import ExactWork
 from gingham.stream.executor_shards import ExecutorShards, ShardFolder
+from gingham.stream.growing_records import StreamRecords
 from gingham.stream.loop import StreamLoop
 from gingham.stream.planner import Job
 from gingham.stream.settings import StreamSettings
@@ -85,6 +86,7 @@ class Life:
     tolerance: float
     fragments: bool
     ways: tuple[Way, ...] = ("cells",)
+    records: StreamRecords = False
 
 
 @st.composite
@@ -119,6 +121,7 @@ def lives(draw: st.DrawFn) -> Life:
         draw(st.sampled_from([0.0, 2.0])),
         draw(st.booleans()),
         draw(st.sampled_from([("cells",), ("columns",), ("cells", "columns")])),
+        draw(st.sampled_from([False, True, True, "static"])),
     )
 
 
@@ -209,9 +212,12 @@ STEADY = Life(
 CRASHES = int(os.environ.get("GINGHAM_CRASHES", "1"))  # for each place of the shards
 
 
+@pytest.mark.parametrize("records", [False, True], ids=["shards", "records"])
 @pytest.mark.parametrize("most", [10**6, 0], ids=["near", "far"])
-def test_a_crash_at_any_write(spark: SparkSession, monkeypatch: pytest.MonkeyPatch, most: int):
-    life = replace(STEADY, most=most)
+def test_a_crash_at_any_write(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, most: int, *, records: bool
+):
+    life = replace(STEADY, most=most, records=records)
     writes = crashed_at(spark, monkeypatch, life, None, after=False)
     points = [(nth, after) for nth in range(1, writes + 1) for after in (False, True)]
     step = max(1, len(points) // CRASHES)
@@ -279,7 +285,8 @@ def live(
         lambda: [bound[name] for name in alive],
         sources.bind,
         life.most,
-        fold_cells=life.fragments,
+        fold_cells=life.fragments or bool(life.records),
+        send_records=life.records,
         optimize=optimizer,
     )
     settings = StreamSettings(  # snapshots often

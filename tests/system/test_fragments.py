@@ -1,5 +1,6 @@
 """What is sent between partitions, and what comes out of it."""
 
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -9,11 +10,12 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from gingham import BatchProgress, GinghamError, Loom
+from gingham import AnswerError, BatchProgress, GinghamError, Loom
 from gingham.core.arrays import Ints
 from gingham.core.errors import FragmentError
 from gingham.optimizer.cost import Cost
 from gingham.session.batch import BatchSession
+from gingham.stream.growing_records import StreamRecords
 from tests.replay import random_trades, replayed, write_batches
 
 WINDOW = "GROUP BY window(ts, '10 seconds')"
@@ -192,17 +194,19 @@ def test_a_stream_of_other_fragments_in_every_batch(spark: SparkSession, tmp_pat
     write_batches(tmp_path / "trades", batches)
     found, shards = _streamed(spark, tmp_path, fragments=True)
     cells, many_shards = _streamed(spark, tmp_path, fragments=False)
+    records, _ = _streamed(spark, tmp_path, fragments=True, send=True)
     loom = Loom(spark).stream("trades", spark.createDataFrame(pa.concat_tables(batches)), time="ts")
     for name in LISTS:
         loom.add(_listed(name), name=name)
     answers = loom.run()
     for name in LISTS:
         whole = answers.arrow(name).to_pylist()
-        assert found[name] == cells[name]
+        assert found[name] == cells[name] == records[name]
         assert found[name]
         assert all(row in whole for row in found[name])
         # What was one shard for the others is not taken apart for it.
         assert all(row in whole for row in found[f"{name} again"])
+        assert records[f"{name} again"] == found[f"{name} again"]
     assert shards < many_shards
 
 
@@ -210,7 +214,9 @@ def _volumes(batch: pa.Table) -> list[int | None]:
     return batch["vol"].to_pylist()
 
 
-def _streamed(spark: SparkSession, folder: Path, *, fragments: bool) -> tuple[dict[str, Rows], int]:
+def _streamed(
+    spark: SparkSession, folder: Path, *, fragments: bool, send: StreamRecords = False
+) -> tuple[dict[str, Rows], int]:
     """The answers of a stream whose queries come and go, and how many shards it had in all."""
     rows = replayed(spark, folder / "trades")
     loom = Loom(spark).stream("trades", rows, time="ts", watermark="4 seconds")
@@ -228,14 +234,89 @@ def _streamed(spark: SparkSession, folder: Path, *, fragments: bool) -> tuple[di
                 loom.add(_listed(name), name=f"{name} again", backfill=True)
 
     running = loom.start(
-        checkpoint=str(folder / f"c{fragments}"), sink="memory", fold_cells=fragments
+        checkpoint=str(folder / f"c{fragments}{send}"),
+        sink="memory",
+        fold_cells=fragments and not send,  # records are of folded cells anyway
+        send_records=send,
     )
     running.listen(change)
     running.process_all_available()
     assert (" fragments" in loom.explain()) == fragments
+    assert ("  sent are " in loom.explain()) == bool(send)
     running.stop()
     names = [*LISTS, *(f"{name} again" for name in LISTS)]
     return {n: running.arrow(n).sort_by("window_start").to_pylist() for n in names}, sum(shards)
+
+
+# Volumes in four rows and five columns: a list has the whole of some rows, or of some columns.
+IN_ROW = [{v for v in range(20) if v // 5 == row} for row in range(4)]
+IN_COLUMN = [{v for v in range(20) if v % 5 == column} for column in range(5)]
+UNIONS = [
+    *(IN_ROW[0] | IN_ROW[i] for i in (1, 2, 3)),
+    *(IN_COLUMN[0] | IN_COLUMN[i] for i in (1, 2, 3, 4)),
+]
+NEWCOMERS = [IN_COLUMN[1] | IN_COLUMN[2], IN_ROW[1] | IN_ROW[2]]
+TEXTS = {
+    f"q{number}": "SELECT count(*) AS n, sum(vol) AS v FROM trades WHERE vol IN "
+    f"({', '.join(map(str, sorted(listed)))}) GROUP BY window(ts, '10 seconds', '5 seconds')"
+    for number, listed in enumerate([*IN_ROW, *IN_COLUMN, *UNIONS, *NEWCOMERS])
+}
+
+
+def test_lists_of_a_stream_need_as_many_records_as_their_rank(spark: SparkSession, tmp_path: Path):
+    batches = random_trades(np.random.default_rng(5), 8, 300)
+    found, records = _restarted(spark, tmp_path / "records", batches, send=True)
+    as_cells, shards = _restarted(spark, tmp_path / "cells", batches, send=False)
+    assert found == as_cells
+    rows = spark.createDataFrame(pa.concat_tables(batches))
+    loom = Loom(spark).stream("trades", rows, time="ts")
+    for name in ("q0", "q8", "q9", "q15", "q16", "q17"):
+        loom.add(TEXTS[name], name=name)
+        alone = loom.alone(name).toArrow().to_pylist()
+        assert found[name]
+        assert all(row in alone for row in found[name])
+    # Sixteen queries of rank eight, over twenty fragments.
+    assert 1 - records / shards >= 0.8 * (16 - 8) / 16
+
+
+def _restarted(
+    spark: SparkSession, folder: Path, batches: list[pa.Table], *, send: bool
+) -> tuple[dict[str, Rows], int]:
+    """The answers of a stream that is started twice, and how many shards or records it had.
+
+    A query leaves and another joins after the third batch, and one more at the second start.
+    """
+    found: dict[str, Rows] = {name: [] for name in TEXTS}
+    shards: list[int] = []
+    for part, names in ((batches[:4], list(TEXTS)[:16]), (batches[4:], ["q17"])):
+        write_batches(folder / "trades", part, first=len(shards))
+        rows = replayed(spark, folder / "trades")
+        loom = Loom(spark).stream("trades", rows, time="ts", watermark="4 seconds")
+        for name in names:
+            loom.add(TEXTS[name], name=name)
+
+        def change(batch: BatchProgress, loom: Loom = loom) -> None:
+            shards.append(batch.shards)
+            if batch.number == 2:
+                loom.remove("q15")
+                loom.add(TEXTS["q16"], name="q16")
+
+        running = loom.start(
+            checkpoint=str(folder / "c"),
+            sink="memory",
+            fold_cells=True,
+            send_records=send,
+            way="cells",
+        )
+        running.listen(change)
+        running.process_all_available()
+        matched = running.progress()["trades"].queries["q0"].matched
+        assert matched == sum(v in IN_ROW[0] for batch in part for v in _volumes(batch))
+        running.stop()
+        for name in TEXTS:
+            with suppress(AnswerError):  # none yet
+                found[name] += running.arrow(name).sort_by("window_start").to_pylist()
+    return found, sum(shards)
 
 
 def _listed(name: str) -> str:

@@ -329,6 +329,7 @@ def test_other_settings_than_before_are_refused(stream: Stream, spark: SparkSess
         ({"allowed_lateness": "1 minute"}, "allowed_lateness was 0 seconds, is 60 seconds"),
         ({"output_mode": "update"}, "output_mode was append, is update"),
         ({"fold_cells": True}, "fold_cells was false, is true"),
+        ({"send_records": True}, "send_records was not set, is true"),
     ):
         with pytest.raises(gingham.CheckpointError, match=complaint):
             stream.run(stream.loom(), **options)

@@ -202,6 +202,12 @@ def _out_of_place(
             "it counts while a stream runs; without a checkpoint, files are read once",
             f"run: {{checkpoint: state, ...}}, or without {key.name}",
         )
+    elif is_stream and entry.fields[key.name] in key.batch_words:
+        yield (
+            f"{subject} is {entry.fields[key.name]} beside a checkpoint",
+            "that is decided for a batch run; with a checkpoint, a stream runs",
+            f"{key.name}: true, or without the checkpoint",
+        )
     elif key.only == "batch" and is_stream:
         yield (
             f"{subject} beside a checkpoint",

@@ -42,6 +42,7 @@ class Key:
     to: tuple[str, ...] = ()
     required: bool = False
     only: Literal["batch", "stream"] | None = None
+    batch_words: tuple[str, ...] = ()  # values that count in a batch run only
 
     def argument(self, call: str) -> str | None:
         """The argument of a call that this key becomes; None if it is not for that call."""
@@ -133,7 +134,12 @@ KINDS = {
             _in_stream("lateness", values.delay, "start.allowed_lateness"),
             _in_stream("idle", values.some_delay, "start.idle"),
             _in_stream("fold_cells", values.truth, "start.fold_cells"),
-            Key("records", values.truth_or("auto", "static"), ("run.send_records",), only="batch"),
+            Key(
+                "records",
+                values.truth_or("auto", "static"),
+                ("run.send_records", "start.send_records"),
+                batch_words=("auto",),
+            ),
             Key(
                 "way",
                 values.one_of("auto", "cells", "columns"),

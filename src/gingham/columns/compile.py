@@ -22,7 +22,8 @@ from gingham.core import names
 from gingham.core.names import quoted, unquoted
 from gingham.logical.predicate import Attribute, attributes
 from gingham.plan.bound import BoundQuery, Condition, ConditionalAggregate
-from gingham.plan.forest import Forest, Grid
+from gingham.plan.forest import Forest
+from gingham.plan.grid import Grid
 
 _Value = TypeVar("_Value")
 # labels['job'], or coalesce(labels['job'], '') with a default.

@@ -11,7 +11,7 @@ from gingham.finals.frames import Due, Frames, frames, ranges
 from gingham.finals.shards import GridShards, ShardTable
 from gingham.plan.bound import BoundQuery, ConditionalAggregate
 from gingham.plan.condition_cache import ConditionCache
-from gingham.plan.forest import Grid
+from gingham.plan.grid import Grid
 
 
 def answer(
@@ -47,8 +47,9 @@ def _answered_frames(
     windows = shards.frames(positions, query.window)
     if due is None:
         return windows
-    fresh = shards.positions_of(shards.fresh & where[shards.cells]) if due.open is not None else []
-    touched = frames(np.asarray(fresh, dtype=np.int64), shards.instants, query.window)
+    nowhere = np.empty(0, dtype=np.int64)
+    fresh = shards.fresh_positions(where) if due.open is not None else nowhere
+    touched = frames(fresh, shards.instants, query.window)
     return windows.where(due.of(windows, touched, query.window))
 
 

@@ -4,6 +4,8 @@ When queries come and go, attributes get other cuts. An old cell becomes the cel
 that holds its lowest corner. Where the new plan cuts finer, that is only part of the old cell. It
 does no harm: queries that were running then do not tell the parts apart, and the windows of a query
 that was added later begin after the last row that was seen before.
+
+Records keep their meaning, which their generation tells: they only get other numbers.
 """
 
 from __future__ import annotations
@@ -19,11 +21,15 @@ from gingham.core.arrays import Ints
 from gingham.finals.shards import no_shards
 from gingham.logical.domain import sort_key
 from gingham.logical.predicate import Axis
-from gingham.plan.forest import Codebook, Grid
+from gingham.plan.codebook import Codebook
+from gingham.plan.grid import Grid
 
 
 def recode(table: pa.Table, old: Codebook, new: Codebook) -> pa.Table:
-    """Give stored shards the cells and columns of a new plan; drop those of grids that are gone."""
+    """Give stored shards the cells and columns of a new plan; drop those of grids that are gone.
+
+    The new codebook has to carry the records of the old one (`Codebook.carrying`).
+    """
     if old == new:
         return table
     if not table.num_rows:
@@ -38,12 +44,19 @@ def recode(table: pa.Table, old: Codebook, new: Codebook) -> pa.Table:
 
 
 def moves(old: Codebook, new: Codebook) -> Iterator[tuple[int, Ints]]:
-    """For each grid of both codebooks: its first old cell, and the new cell of each old cell."""
+    """For each grid of both codebooks: its first old cell, and the new cell of each old cell.
+
+    Also for each generation of records: its first old number, and the new number of each record.
+    """
     known = {grid.number: grid for grid in old.grids}
     for grid in new.grids:
         before = known.get(grid.number)
         if before is not None:
-            yield before.offset, _new_cells(before, grid) + grid.offset
+            yield before.offset, cell_map(before, grid) + grid.offset
+    numbered = {part.name: part for part in old.records}
+    for part in new.records:
+        if part.name in numbered:
+            yield numbered[part.name].offset, part.offset + np.arange(part.cells)
 
 
 def renamed_columns(
@@ -73,8 +86,13 @@ def _renamed(table: pa.Table, old: Codebook, new: Codebook) -> pa.Table:
     return pa.table(kept | rest)
 
 
-def _new_cells(old: Grid, new: Grid) -> Ints:
-    """For every cell of an old grid, the cell of the new grid, counted from the grid's first."""
+def cell_map(old: Grid, new: Grid) -> Ints:
+    """For every cell of an old grid, the cell of the new grid, counted from the grid's first.
+
+    It is the cell that holds the lowest corner of the old one.
+    """
+    if old.axes == new.axes:
+        return np.arange(old.cells)
     shape = tuple(axis.size for axis in old.axes)
     intervals = np.unravel_index(np.arange(old.cells), shape) if shape else ()
     old_axes = {axis.attribute: (axis, intervals[i]) for i, axis in enumerate(old.axes)}

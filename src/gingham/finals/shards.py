@@ -16,7 +16,9 @@ from gingham.core.arrays import Bools, Ints
 from gingham.finals.bounded_cache import BoundedCache
 from gingham.finals.frames import Frames, frames
 from gingham.logical.window import Window
-from gingham.plan.forest import Forest, Grid
+from gingham.plan.codebook import Codebook
+from gingham.plan.forest import Forest
+from gingham.plan.grid import Grid
 from gingham.plan.layout import GridLayout, Layout, grid_starts
 from gingham.plan.slices import Slices
 
@@ -49,27 +51,26 @@ def located(table: pa.Table, layout: Layout, slices: Mapping[int, Slices]) -> pa
     return pa.Table.from_arrays(table.columns, names=table.column_names)
 
 
-def no_shards(forest: Forest | None = None) -> pa.Table:
-    """An empty table of shards with the key and partial columns of a forest.
+def no_shards(codebook: Codebook | None = None) -> pa.Table:
+    """An empty table of shards with the key and partial columns of a codebook.
 
     Keys and partials have the type null, which gives way to any other when tables are joined.
     """
     empty = pa.array([], pa.int64())
     table = pa.table({names.INSTANT: empty, names.CELL: empty})
-    if forest is None:
+    if codebook is None:
         return table
-    columns = [names.key(i) for i in range(len(forest.keys))]
-    for name in (*columns, *(names.partial(i) for i in range(len(forest.columns)))):
+    columns = [names.key(i) for i in range(len(codebook.keys))]
+    for name in (*columns, *(names.partial(i) for i in range(len(codebook.columns)))):
         table = table.append_column(name, pa.nulls(0))
     return table
 
 
-def shards_in(table: pa.Table, forest: Forest) -> dict[Grid, int]:
+def shards_in(table: pa.Table, codebook: Codebook) -> dict[Grid, int]:
     """Count the shards of each grid in a table."""
-    offsets, _ = forest.bounds
-    grid_of = np.searchsorted(offsets, _integers(table[names.CELL]), side="right") - 1
-    counts = np.bincount(grid_of, minlength=len(offsets))
-    return dict(zip(forest.grids, counts.tolist(), strict=True))
+    places = codebook.places(_integers(table[names.CELL]))
+    counts = np.bincount(places, minlength=len(codebook.grids))
+    return dict(zip(codebook.grids, counts.tolist(), strict=True))
 
 
 class ShardTable:
@@ -130,25 +131,40 @@ class ShardTable:
 
     def _select_apart(self, grid: Grid) -> GridShards:
         """The shards of a grid of one cell, which are in a table of their own."""
-        shards = self._apart.get(grid.number, no_shards(self.forest))
+        shards = self._apart.get(grid.number, no_shards(self.forest.codebook))
         rows = np.arange(shards.num_rows)
         instants = _integers(shards[names.INSTANT])
         return self._arranged(
             grid, shards, rows, np.zeros(len(rows), dtype=np.int64), instants, GridShards
         )
 
-    def _sorted(self, grid: GridLayout, make: Callable[..., GridShards]) -> GridShards:
-        """The shards of one grid as arrays, sorted by group and instant; `make` builds them."""
-        cells = self._cells
-        ends = np.searchsorted(cells, (grid.offset, grid.offset + grid.cells), sorter=self._by_cell)
-        rows = np.sort(self._by_cell[ends[0] : ends[1]])
+    def _sorted(
+        self,
+        grid: Grid,
+        make: Callable[..., GridShards],
+        records: Sequence[GridLayout] = (),
+    ) -> GridShards:
+        """The shards of one grid as arrays, sorted by group and instant; `make` builds them.
+
+        Those of its `records` have numbers after its cells.
+        """
+        rows, cells, first = list[Ints](), list[Ints](), 0
+        for layout in (grid, *records):
+            ends = (layout.offset, layout.offset + layout.cells)
+            low, high = np.searchsorted(self._cells, ends, sorter=self._by_cell)
+            rows.append(self._by_cell[low:high])
+            cells.append(self._cells[rows[-1]] - layout.offset + first)
+            first += layout.cells
+        all_rows, all_cells = np.concatenate(rows), np.concatenate(cells)
+        order = np.argsort(all_rows)
+        all_rows = all_rows[order]
         return self._arranged(
-            grid, self.table, rows, cells[rows] - grid.offset, self._instants[rows], make
+            grid, self.table, all_rows, all_cells[order], self._instants[all_rows], make
         )
 
     def _arranged(
         self,
-        grid: GridLayout,
+        grid: Grid,
         shards: pa.Table,
         rows: Ints,
         cells: Ints,
@@ -237,9 +253,9 @@ class GridShards:
             return np.zeros(len(self.rows), dtype=bool)
         return self.table.fresh[self.rows]
 
-    def positions_of(self, chosen: Bools) -> Ints:
-        """The positions (group and slice) of the chosen shards, sorted, each once."""
-        return np.unique(self.positions[chosen])
+    def fresh_positions(self, wanted: Bools) -> Ints:
+        """The positions (group and slice) at which the last batch brought rows of these cells."""
+        return self._shape(wanted, self.fresh).positions
 
     def _merge(self, wanted: Bools, partial: Partial | None) -> MergedShards:
         """Merge shards of the wanted cells into one for each group and slice."""
@@ -254,9 +270,13 @@ class GridShards:
         state = self.state(partial)
         return shape.with_state(partial.monoid.runs(state.take(shape.shards), shape.run_starts))
 
-    def _shape(self, wanted: Bools) -> MergedShards:
-        """The positions (group and slice) at which there are shards of the wanted cells."""
-        shards = np.flatnonzero(wanted[self.cells])
+    def _shape(self, wanted: Bools, among: Bools | None = None) -> MergedShards:
+        """The positions (group and slice) at which there are shards of the wanted cells.
+
+        Only shards whose flag in `among` is set count, if that is given.
+        """
+        chosen = wanted[self.cells]
+        shards = np.flatnonzero(chosen if among is None else chosen & among)
         positions = self.positions[shards]
         run_starts = np.flatnonzero(np.diff(positions, prepend=-1))
         return MergedShards(self._shared(positions[run_starts]), shards, run_starts, None)

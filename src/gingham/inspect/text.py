@@ -10,7 +10,8 @@ import numpy as np
 from gingham.core.time import format_duration
 from gingham.logical.predicate import Axis
 from gingham.plan.fold import FoldedCells
-from gingham.plan.forest import Forest, Grid, Plan
+from gingham.plan.forest import Forest, Plan
+from gingham.plan.grid import Grid
 from gingham.plan.slices import periodic
 
 _LISTED = 6  # cuts of an axis and queries of a grid

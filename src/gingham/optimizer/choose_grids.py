@@ -15,7 +15,8 @@ from gingham.optimizer.grid_needs import (
     needs_of,
 )
 from gingham.plan.bound import BoundQuery
-from gingham.plan.forest import FixedDecisions, Forest, Grid
+from gingham.plan.forest import FixedDecisions, Forest
+from gingham.plan.grid import Grid
 
 
 class ChosenGrids(NamedTuple):

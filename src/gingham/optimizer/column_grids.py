@@ -7,7 +7,8 @@ from dataclasses import replace
 from itertools import count
 
 from gingham.plan.bound import BoundQuery, ConditionalAggregate
-from gingham.plan.forest import FixedDecisions, Forest, Grid
+from gingham.plan.forest import FixedDecisions, Forest
+from gingham.plan.grid import Grid
 
 
 def with_filters_in_partials(query: BoundQuery) -> BoundQuery:

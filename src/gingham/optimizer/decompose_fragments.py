@@ -3,6 +3,9 @@
 cells       1 2 3 4 5 6        rows fall into these
 fragments   a a b c c -        cells of the same conditions; where none holds, nothing is sent
 records     x   y   xy         a goes into x, b into y, c into both
+
+A fragment in which no row was seen goes into records, too, if they can take it in: if it reaches
+its conditions through them, and no others. Otherwise it is sent as it is (Section 8.1).
 """
 
 from __future__ import annotations
@@ -14,14 +17,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gingham.aggregates import Capability, Partial
+from gingham.aggregates import Capability
 from gingham.algebra.fragments import Covering, ExactDecomposition, decompose
 from gingham.core.arrays import Bools, Floats, Ints
 from gingham.finals.record_table import ROWS
-from gingham.plan.bound import BoundQuery
-from gingham.plan.cell_sets import CellSets, PartialReads, find_fragments, grid_reads, union_of
+from gingham.plan.cell_sets import (
+    CellSets,
+    GridReads,
+    PartialReads,
+    find_fragments,
+    grid_reads,
+    union_of,
+)
 from gingham.plan.condition_cache import ConditionCache
-from gingham.plan.forest import Forest, Grid
+from gingham.plan.forest import Forest
 from gingham.plan.forest_records import Block, ForestRecords, GridRecords
 
 # The first kind of these tells which rows there are: merged partials do so without a count.
@@ -31,42 +40,52 @@ _DENOMINATORS = 64
 
 
 def decompose_fragments(
-    forest: Forest, occupied: Ints | None, conditions: ConditionCache
+    forest: Forest, occupied: Ints | None, conditions: ConditionCache, *, generation: int = 0
 ) -> ForestRecords:
-    """Choose the records of every grid; `occupied` are the cells that rows were seen in.
+    """Choose the records of every grid by cells; `occupied` are the cells that rows were seen in.
 
-    Fragments without an occupied cell get a record of their own. Without `occupied` all fragments
-    that may occur are decomposed: no row has to be seen before, but there may be more records.
+    Without `occupied` all fragments that may occur are decomposed: no row has to be seen before,
+    but there may be more records. Records are numbered after the cells of all grids.
     """
     if occupied is None:
         occupied = np.arange(forest.cells)
     grids: list[GridRecords] = []
-    offset = 0
-    for grid in forest.grids:
+    offset = forest.cells
+    for grid in forest.by_cells.grids:
         in_grid = (occupied >= grid.offset) & (occupied < grid.offset + grid.cells)
         queries = [query for query in forest.queries if forest.grid_of(query) is grid]
-        blocks = _blocks(grid, queries, occupied[in_grid] - grid.offset, conditions)
-        records = GridRecords(grid=grid, offset=offset, blocks=blocks, queries=len(queries))
+        reads = grid_reads(grid, queries, conditions)
+        blocks = _blocks(reads, grid.cells, occupied[in_grid] - grid.offset)
+        records = GridRecords(
+            grid=grid,
+            offset=offset,
+            blocks=blocks,
+            queries=len(queries),
+            counts=_counts_beside_sums(reads, blocks),
+            generation=generation,
+        )
         grids.append(records)
         offset += records.cells
-    counts = [
-        column for grid in grids for block in grid.blocks for column in _counts_beside_sums(block)
-    ]
+    counts = (column for grid in grids for column in grid.counts)
     return ForestRecords(tuple(grids), tuple(dict.fromkeys((*forest.columns, *counts))))
 
 
-def _counts_beside_sums(block: Block) -> Iterator[str]:
+def _counts_beside_sums(reads: GridReads, blocks: Sequence[Block]) -> tuple[str, ...]:
     """The counts of rows and values that must be sent beside sums of records to subtract."""
-    if block.kind == "linear" and len(block.numerators):
-        yield from ROWS.columns
-        yield from sorted(p.witness for p in block.partials if p.witness is not None)
+    subtracted = [b.partials for b in blocks if b.kind == "linear" and len(b.numerators)]
+    if not subtracted:
+        return ()
+    partials = union_of(reads.by_capability.values()).partials
+    witnesses = {
+        p.witness
+        for p in partials
+        if p.witness is not None and any(p.columns in served for served in subtracted)
+    }
+    return (*ROWS.columns, *sorted(witnesses))
 
 
-def _blocks(
-    grid: Grid, queries: Sequence[BoundQuery], occupied: Ints, conditions: ConditionCache
-) -> tuple[Block, ...]:
+def _blocks(reads: GridReads, cells: int, occupied: Ints) -> tuple[Block, ...]:
     """The blocks of records of a grid: one per capability or for several, whatever is fewest."""
-    reads = grid_reads(grid, queries, conditions)
     cache: dict[tuple[Capability, frozenset[bytes]], Block] = {}
     options: list[list[Block]] = []
     for served in _ways_to_serve(tuple(reads.by_capability)):
@@ -84,8 +103,9 @@ def _blocks(
                 cell_sets = {**part.cell_sets, **untold} if kind == home else part.cell_sets
                 name = kind, frozenset(cell_sets)
                 if name not in cache:
-                    cache[name] = _block(kind, cell_sets, grid.cells, occupied)
-                blocks.append(replace(cache[name], partials=frozenset(part.partials)))
+                    cache[name] = _block(kind, cell_sets, cells, occupied)
+                served_by = frozenset(partial.columns for partial in part.partials)
+                blocks.append(replace(cache[name], partials=served_by))
             options.append(sorted(blocks, key=lambda block: _ORDER.index(block.kind)))
     return tuple(min(options, key=lambda blocks: (sum(b.size for b in blocks), len(blocks))))
 
@@ -126,10 +146,10 @@ def _block(kind: Capability, cell_sets: CellSets, cells: int, occupied: Ints) ->
     decomposition = _decomposed(kind, fragments[present])
     reducer = np.zeros((len(fragments), decomposition.reducer.shape[1]), dtype=bool)
     reducer[present] = decomposition.reducer
+    reducer[~is_present] = _taken_in(decomposition, fragments[~is_present])
     return Block(
         kind=decomposition.kind,
-        partials=frozenset[Partial](),
-        columns={name: column for column, name in enumerate(cell_sets)},
+        partials=frozenset(),
         fragments=fragments,
         fragment_of=fragment_of,
         occupied=is_present,
@@ -146,6 +166,34 @@ class _Decomposed(NamedTuple):
     reducer: Bools  # fragments x records
     numerators: Ints  # records x columns
     denominators: Ints  # of each column
+    basis: Ints | None = None  # linear: the column that each record is the answer of
+
+
+def _taken_in(decomposition: _Decomposed, fragments: Bools) -> Bools:
+    """The records that take in each of some more fragments; none where they cannot.
+
+    A linear record is the answer of a condition, so it takes in the fragments of that; they fit if
+    all other answers come out, too. Of other records the largest come first: those that reach no
+    further conditions, and none twice unless that does no harm.
+    """
+    numerators, wanted = decomposition.numerators, fragments.astype(np.int64)
+    taken = np.zeros((len(fragments), len(numerators)), dtype=bool)
+    if decomposition.basis is not None:
+        taken = fragments[:, decomposition.basis]
+        answers = taken.astype(np.int64) @ numerators
+        fits = np.equal(answers, wanted * decomposition.denominators).all(axis=1, keepdims=True)
+        return taken & fits
+    reached = numerators.astype(bool)
+    left_over = fragments.copy()
+    for record in np.argsort(-reached.sum(axis=1), kind="stable"):
+        columns = reached[record]
+        useful = left_over[:, columns]
+        fits = fragments[:, columns].all(axis=1) & useful.any(axis=1)
+        if decomposition.kind != "idempotent":
+            fits &= useful.all(axis=1)
+        taken[fits, record] = True
+        left_over[np.ix_(fits, columns)] = False
+    return taken & ~left_over.any(axis=1, keepdims=True)
 
 
 def _decomposed(kind: Capability, fragments: Bools) -> _Decomposed:
@@ -170,7 +218,7 @@ def _decomposed(kind: Capability, fragments: Bools) -> _Decomposed:
         if weights is None:
             return _decomposed("general", fragments)
         if decomposition.size < rows:
-            return _Decomposed(kind, basis, *weights)
+            return _Decomposed(kind, basis, *weights, basis=decomposition.basis)
     assert isinstance(decomposition, Covering | ExactDecomposition)
     if decomposition.size >= rows:
         return no_records

@@ -18,7 +18,7 @@ from gingham.aggregates import Capability, Partial
 from gingham.core.arrays import Bools, Ints
 from gingham.plan.bound import BoundQuery
 from gingham.plan.condition_cache import ConditionCache
-from gingham.plan.forest import Grid
+from gingham.plan.grid import Grid
 
 CellSets = dict[bytes, Bools]  # a flag for each cell of a grid, by the bytes of these flags
 

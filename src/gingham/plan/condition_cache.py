@@ -6,7 +6,7 @@ import numpy as np
 
 from gingham.logical.predicate import Truths, evaluate
 from gingham.plan.bound import Condition
-from gingham.plan.forest import Grid
+from gingham.plan.grid import Grid
 
 _EVERYWHERE = Truths(true=np.ones(1, dtype=bool), false=np.zeros(1, dtype=bool))
 

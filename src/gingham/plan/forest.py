@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from math import prod
 
 from gingham.aggregates import Partial
 from gingham.algebra.edges import ResidueClass, normalized
@@ -13,54 +12,10 @@ from gingham.core.arrays import Ints
 from gingham.logical.predicate import Axis
 from gingham.logical.query import JoinUse
 from gingham.plan.bound import BoundQuery
+from gingham.plan.codebook import Codebook
+from gingham.plan.grid import Grid
 from gingham.plan.layout import grid_starts
 from gingham.plan.row_statistics import RowStatistics
-
-
-@dataclass(frozen=True, slots=True)
-class Grid:
-    """The product of some attributes' intervals, grouped by some keys.
-
-    Its cells are numbered from `offset` on, among the cells of all grids. Its rows are cut into the
-    slices of its tree. Its `number` names it for good, even when queries that come or go change
-    its axes.
-
-    A grid that `selects` the rows of one condition, given by its SQL, has one cell and is filled by
-    columns: only these rows enter it.
-    """
-
-    axes: tuple[Axis, ...]
-    keys: tuple[str, ...]
-    offset: int
-    number: int
-    tree: int = 0
-    selects: str | None = None
-
-    @property
-    def by_columns(self) -> bool:
-        """Whether the grid is filled by columns, with the rows of one condition."""
-        return self.selects is not None
-
-    @property
-    def cells(self) -> int:
-        """The number of cells of the grid."""
-        return prod(axis.size for axis in self.axes)
-
-    @property
-    def over(self) -> str:
-        """The attributes of the grid as text, for `explain`."""
-        if self.selects is not None:
-            return self.selects
-        return " x ".join(axis.attribute.sql for axis in self.axes) or "all rows"
-
-
-@dataclass(frozen=True, slots=True)
-class Codebook:
-    """What the cell numbers and the columns of stored shards mean."""
-
-    grids: tuple[Grid, ...]  # whose cells `__cell` numbers
-    keys: tuple[str, ...]  # the expressions behind `__key_0`, ...
-    columns: tuple[str, ...]  # the aggregate expressions behind `__partial_0`, ...
 
 
 @dataclass(frozen=True)  # no slots: cached properties need a __dict__

@@ -4,15 +4,16 @@ A fragment is the set of all cells of a grid in which the same conditions hold. 
 records of some partials: a fragment goes into one record or several, a record takes in several
 fragments, and a condition is answered from records with weights.
 
-Which fragments occur in the data is seen in a first pass. A fragment that did not occur there has
-a record of its own, so that answers never depend on what the first pass saw. Without a first pass
-all fragments that cells make are taken to occur.
+Which fragments occur in the data is seen in a first pass, or in the batches of a stream so far. A
+fragment that did not occur there goes into records that can take it in, or has one of its own, so
+that answers never depend on what was seen. Without a first pass all fragments that cells make are
+taken to occur.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -20,7 +21,7 @@ import numpy as np
 
 from gingham.aggregates import Capability, Partial
 from gingham.core.arrays import Bools, Ints
-from gingham.plan.forest import Grid
+from gingham.plan.grid import Grid
 
 
 class Weights(NamedTuple):
@@ -39,8 +40,7 @@ class Block:
     """
 
     kind: Capability
-    partials: frozenset[Partial]
-    columns: Mapping[bytes, int]  # the sets of cells that conditions read, as columns
+    partials: frozenset[tuple[str, ...]]  # the SQL of the columns of each
     fragments: Bools  # fragments x columns, whether they occur in the data or not
     fragment_of: Ints  # the fragment of each cell; -1 where no condition holds
     occupied: Bools  # which fragments occur in the data, as far as was seen
@@ -48,11 +48,23 @@ class Block:
     numerators: Ints  # shared records x columns: weights, times the column's denominator
     denominators: Ints  # of each column
 
+    @cached_property
+    def columns(self) -> Mapping[bytes, int]:
+        """The column of each set of cells that conditions read, by the bytes of its flags."""
+        # A cell without conditions is in no set: a row of zeros stands for it, the last one.
+        rows = np.vstack([self.fragments, np.zeros((1, self.fragments.shape[1]), dtype=bool)])
+        cells = rows[self.fragment_of].T
+        return {flags.tobytes(): column for column, flags in enumerate(cells)}
+
+    @cached_property
+    def alone(self) -> Bools:
+        """Which fragments have a record of their own."""
+        return np.logical_not(self.reducer.any(axis=1))
+
     @property
     def size(self) -> int:
         """The number of records for the fragments that rows were seen in."""
-        alone = self.occupied & ~self.reducer.any(axis=1)
-        return self.reducer.shape[1] + int(alone.sum())
+        return self.reducer.shape[1] + int((self.occupied & self.alone).sum())
 
     @property
     def capacity(self) -> int:
@@ -69,7 +81,7 @@ class Block:
         )
 
     def weights(self, wanted: bytes) -> Weights:
-        """The weight of each record in the answer over a set of cells."""
+        """The weight of each record in the answer over a set of cells, named by its flags."""
         column = self.columns[wanted]
         divisor = int(self.denominators[column])
         alone = self.fragments[:, column] * divisor
@@ -78,12 +90,17 @@ class Block:
 
 @dataclass(frozen=True, eq=False)
 class GridRecords:
-    """The records of one grid, numbered block after block from `offset` on."""
+    """The records of one grid, numbered block after block from `offset` on.
+
+    The same `generation` of records of a grid has the same meaning, wherever it is numbered from.
+    """
 
     grid: Grid
     offset: int
     blocks: tuple[Block, ...]
     queries: int  # the number of queries that are answered from them
+    counts: tuple[str, ...] = ()  # SQL of counts that are sent beside sums to subtract
+    generation: int = 0
 
     @property
     def size(self) -> int:
@@ -119,45 +136,110 @@ class GridRecords:
         """The number of the tree whose slices the grid's records are of."""
         return self.grid.tree
 
+    @property
+    def name(self) -> tuple[int, int]:
+        """What the meaning of the records is known by: their generation and the grid's number."""
+        return self.generation, self.grid.number
+
+    @cached_property
+    def occupied_cells(self) -> Bools:
+        """The cells whose fragments have been seen: in all blocks, as a row is sent to each."""
+        occupied = np.ones(self.grid.cells, dtype=bool)
+        wanted = np.zeros(self.grid.cells, dtype=bool)
+        for block in self.blocks:
+            occupied &= np.append(block.occupied, True)[block.fragment_of]
+            wanted |= block.fragment_of >= 0
+        return occupied & wanted
+
+    @cached_property
+    def lists(self) -> tuple[Ints, tuple[tuple[int, ...], ...]]:
+        """For each cell the place of a list, and lists of records that rows of cells go into."""
+        fragments = np.column_stack([block.fragment_of for block in self.blocks])
+        different, place = np.unique(fragments, axis=0, return_inverse=True)
+        return place.ravel(), tuple(self._records_of(row) for row in different)
+
     def records_of(self, cell: int) -> tuple[int, ...]:
         """The numbers of all records that rows in a cell of the grid go into."""
-        numbers: list[int] = []
-        first = self.offset
-        for block in self.blocks:
-            fragment = block.fragment_of[cell]
-            if fragment >= 0:
-                numbers += [first + record for record in block.records_of[fragment]]
-            first += block.capacity
-        return tuple(numbers)
+        place, lists = self.lists
+        return lists[place[cell]]
 
-    def weights(self, wanted: Bools, partial: Partial | None) -> Weights:
+    def _records_of(self, fragments: Ints) -> tuple[int, ...]:
+        """The numbers of the records of a fragment of each block; -1 where there is none."""
+        return tuple(
+            self.offset + first + record
+            for fragment, (first, block) in zip(fragments, self._numbered(), strict=True)
+            if fragment >= 0
+            for record in block.records_of[fragment]
+        )
+
+    def weights(self, wanted: Bools, partial: Partial | None) -> Weights | None:
         """The weight of each record of the grid in a partial's answer over a set of cells.
 
-        Without a partial: records that tell whether there is any row.
+        Without a partial: records that tell whether there is any row. None if the set is empty, or
+        if no query read it when the records were chosen.
         """
-        counts, divisor = np.zeros(self.cells, dtype=np.int64), 1
-        name, first = wanted.tobytes(), 0
+        name = wanted.tobytes()
+        for first, block in self._numbered():
+            if name in block.columns and (partial is None or partial.columns in block.partials):
+                return self._placed(block.weights(name), first)
+        return None
+
+    def row_weights(self, wanted: Bools) -> Weights | None:
+        """The weight of each record in the number of rows in a set of cells.
+
+        None if records overlap, so that rows cannot be counted.
+        """
+        name = wanted.tobytes()
+        for first, block in self._numbered():
+            if name in block.columns and block.kind != "idempotent":
+                return self._placed(block.weights(name), first)
+        return None
+
+    def having_seen(self, numbers: Ints) -> GridRecords:
+        """The same records, with fragments noted that were sent as they are, by their numbers."""
+        blocks: list[Block] = []
+        for first, block in self._numbered():
+            fragments = numbers - (self.offset + first + block.reducer.shape[1])
+            seen = block.occupied.copy()
+            seen[fragments[(fragments >= 0) & (fragments < len(seen))]] = True
+            same = np.array_equal(seen, block.occupied)
+            blocks.append(block if same else replace(block, occupied=seen))
+        same = all(new is old for new, old in zip(blocks, self.blocks, strict=True))
+        return self if same else replace(self, blocks=tuple(blocks))
+
+    def _placed(self, weights: Weights, first: int) -> Weights:
+        """The weights of a block's records among all records of the grid."""
+        counts = np.zeros(self.cells, dtype=np.int64)
+        counts[first : first + len(weights.counts)] = weights.counts
+        return Weights(counts, weights.divisor)
+
+    def _numbered(self) -> Iterator[tuple[int, Block]]:
+        """Each block, and the number of its first record, counted from `offset`."""
+        first = 0
         for block in self.blocks:
-            if name in block.columns and (partial is None or partial in block.partials):
-                of_block, divisor = block.weights(name)
-                counts[first : first + block.capacity] = of_block
-                return Weights(counts, divisor)
+            yield first, block
             first += block.capacity
-        assert not wanted.any(), "a set of cells that no block was made for"
-        return Weights(counts, divisor)
 
 
 @dataclass(frozen=True, eq=False)
 class ForestRecords:
-    """The records of all grids of a forest, and the aggregate expressions that each holds."""
+    """The records of all grids of a forest that are filled by cells, and what each record holds.
+
+    Numbers below the first grid's offset are those of the forest's cells.
+    """
 
     grids: tuple[GridRecords, ...]
-    columns: tuple[str, ...]
+    columns: tuple[str, ...]  # the aggregate expressions: those of the forest, then counts
 
     @property
     def cells(self) -> int:
-        """The number of record numbers reserved in all grids, like the cells of a `Layout`."""
-        return max(1, sum(grid.cells for grid in self.grids))
+        """How many numbers cells and records have together, like the cells of a `Layout`."""
+        return self.grids[-1].offset + self.grids[-1].cells
+
+    @property
+    def size(self) -> int:
+        """The number of records of all grids for the fragments that rows were seen in."""
+        return sum(grid.size for grid in self.grids)
 
     @property
     def notices(self) -> tuple[str, ...]:
@@ -167,6 +249,12 @@ class ForestRecords:
     def of(self, grid: Grid) -> GridRecords:
         """The records of one grid of the forest."""
         return self._by_offset[grid.offset]
+
+    def having_seen(self, numbers: Ints) -> ForestRecords:
+        """The same records, with fragments noted that were sent as they are, by their numbers."""
+        grids = tuple(grid.having_seen(numbers) for grid in self.grids)
+        same = all(new is old for new, old in zip(grids, self.grids, strict=True))
+        return self if same else replace(self, grids=grids)
 
     @cached_property
     def _by_offset(self) -> dict[int, GridRecords]:

@@ -23,7 +23,8 @@ from gingham.finals.record_table import ShardReader
 from gingham.finals.shards import ShardTable, no_shards
 from gingham.plan.bound import BoundQuery
 from gingham.plan.condition_cache import ConditionCache
-from gingham.plan.forest import Forest, Grid
+from gingham.plan.forest import Forest
+from gingham.plan.grid import Grid
 from gingham.plan.slices import Slices
 from gingham.spark.fill_partition import GRID, PACKED
 from gingham.spark.outputs_together import OutputsTogether
@@ -223,7 +224,9 @@ def answer_packed_shards(
     def answers(place: tuple[pa.Scalar, ...], parts: pa.Table) -> pa.Table:
         """Answer the queries of a grid for the groups of one bucket, on an executor."""
         grid = place[0].as_py()
-        table = ShardTable(no_shards(forest), forest, apart={grid: unpacked(parts[PACKED])})
+        table = ShardTable(
+            no_shards(forest.codebook), forest, apart={grid: unpacked(parts[PACKED])}
+        )
         return compute.answers(grid, table)
 
     wanted = shards.where(f"{GRID} IN ({', '.join(map(str, buckets))})").select(GRID, PACKED)

@@ -17,7 +17,8 @@ from gingham.columns.program import Program
 from gingham.columns.trial import try_program
 from gingham.core import names
 from gingham.core.names import quoted
-from gingham.plan.forest import Forest, Grid
+from gingham.plan.forest import Forest
+from gingham.plan.grid import Grid
 from gingham.plan.row_statistics import Trial
 from gingham.spark.event_time import bounded_micros_sql, micros_sql
 from gingham.spark.fill_partition import COUNT, GRID, NO_GRID, PACKED, fill_partition

@@ -11,8 +11,10 @@ from gingham.core import names
 from gingham.finals.answer import answer
 from gingham.finals.condense import condense
 from gingham.finals.frames import Due
-from gingham.finals.shards import ShardTable, no_shards
+from gingham.finals.record_table import RecordTable
+from gingham.finals.shards import no_shards
 from gingham.plan.bound import BoundQuery
+from gingham.plan.codebook import Codebook
 from gingham.plan.condition_cache import ConditionCache
 from gingham.plan.forest import Forest
 from gingham.spark.rows_to_shards import in_grids_sql
@@ -22,29 +24,30 @@ _BUCKETS = 64
 
 
 def answer_due_on_executors(
-    query: BoundQuery, shards: DataFrame, forest: Forest, due: Due
+    query: BoundQuery, shards: DataFrame, forest: Forest, codebook: Codebook, due: Due
 ) -> DataFrame:
     """Compute a query's aggregates on the executors, for the windows that are due.
 
-    `shards` have instants in place of codes; `__fresh` marks those of the last batch.
+    `shards` have instants in place of codes, and numbers of the codebook; `__fresh` marks those of
+    the last batch.
     """
     low, high = due.reach(query.window)
-    needed = shards.where(in_grids_sql(names.CELL, [forest.grid_of(query)])).where(
-        f"{names.INSTANT} >= {low}L AND {names.INSTANT} < {high}L"
-    )
+    in_grid = in_grids_sql(names.CELL, codebook.layouts([forest.grid_of(query)]))
+    needed = shards.where(in_grid).where(f"{names.INSTANT} >= {low}L AND {names.INSTANT} < {high}L")
 
     def compute(table: pa.Table) -> pa.Table:
         """Answer the due windows for the groups of one bucket, on an executor."""
         fresh = table[names.FRESH].to_numpy(zero_copy_only=False).astype(bool)
-        complete = pa.concat_tables([table, no_shards(forest)], promote_options="default")
-        return answer(query, ShardTable(complete, forest, fresh), ConditionCache(), due)
+        complete = pa.concat_tables([table, no_shards(codebook)], promote_options="default")
+        records = RecordTable(complete, forest, codebook, fresh)
+        return answer(query, records, ConditionCache(), due)
 
     bucket = _bucket_of_keys(query, forest)
     buckets = needed.withColumn(_BUCKET, bucket).groupBy(_BUCKET)
     return buckets.applyInArrow(compute, schema=from_arrow_schema(query.slots))
 
 
-def condense_on_executors(shards: DataFrame, forest: Forest) -> DataFrame:
+def condense_on_executors(shards: DataFrame, forest: Forest, codebook: Codebook) -> DataFrame:
     """Merge shards of the same instant, cell and keys into one, on the executors."""
     keys = [k for i in range(len(forest.keys)) if (k := names.key(i)) in shards.columns]
     bucket = F.pmod(F.hash(names.INSTANT, *keys), F.lit(_BUCKETS))
@@ -52,7 +55,7 @@ def condense_on_executors(shards: DataFrame, forest: Forest) -> DataFrame:
 
     def compute(table: pa.Table) -> pa.Table:
         """Merge the shards of one bucket, on an executor."""
-        return condense(table.select(columns), forest).select(columns)
+        return condense(table.select(columns), forest, codebook).select(columns)
 
     return shards.withColumn(_BUCKET, bucket).groupBy(_BUCKET).applyInArrow(compute, shards.schema)
 

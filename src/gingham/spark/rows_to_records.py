@@ -56,14 +56,22 @@ def rows_to_records(
     forest_records: ForestRecords,
     slices: Mapping[int, Slices],
     time: str,
+    *,
+    more_aggregates: Mapping[str, str] | None = None,
+    last: int | None = None,
 ) -> DataFrame:
-    """One row per slice, record and group: `__code`, `__key_0`, ..., `__partial_0`, ..."""
-    rows = enriched.where(f"{quoted(time)} IS NOT NULL")
-    lists = ", ".join(_records_of_row_sql(grid, forest) for grid in forest_records.grids)
-    # A row that meets no condition has an empty list: it is not sent.
-    chain = with_slices_and_intervals(rows, forest, slices, time)
-    chain = chain.with_columns(f"explode(concat({lists})) AS {names.CELL}")
-    number = _slice_sql(forest_records, slices)
+    """One row per slice, record and group: `__code`, `__key_0`, ..., `__partial_0`, ...
+
+    With `more_aggregates`, computed by name, one more row without code and keys has those of all
+    rows, also of rows without a time. Rows after the instant `last` are taken for such rows.
+    """
+    rows = enriched if more_aggregates else enriched.where(f"{quoted(time)} IS NOT NULL")
+    chain = with_slices_and_intervals(rows, forest, slices, time, last)
+    chain = chain.with_columns(
+        f"explode({_records_sql(forest, forest_records, counted=bool(more_aggregates))}) "
+        f"AS {names.CELL}"
+    )
+    number = f"IF({names.CELL} IS NULL, NULL, {_slice_sql(forest_records, slices)})"
     one_code = fits_in_one_code(forest_records, slices)
     if one_code:
         chain = chain.with_columns(
@@ -71,24 +79,47 @@ def rows_to_records(
         )
     else:
         chain = chain.with_columns(f"{number} AS {names.SLICE}")
+    columns = dict.fromkeys((*forest.columns, *(c for g in forest_records.grids for c in g.counts)))
     return group_coded_rows(
-        with_keys_of_grid(chain, forest.keys, forest_records, names.CELL),
+        _with_keys(chain, forest, forest_records, counted=bool(more_aggregates)),
         keys=len(forest.keys),
-        partials=forest_records.columns,
-        more_aggregates={},
+        aggregates={names.partial(forest_records.columns.index(c)): c for c in columns}
+        | dict(more_aggregates or {}),
         one_code=one_code,
     )
 
 
+def _records_sql(forest: Forest, forest_records: ForestRecords, *, counted: bool) -> str:
+    """Spark SQL of the array of records that a row goes into; if it is `counted`, also into NULL.
+
+    A row that meets no condition has an empty array: it is not sent. One without a time is counted
+    only.
+    """
+    lists = ", ".join(_records_of_row_sql(grid, forest) for grid in forest_records.grids)
+    if not counted:
+        return f"concat({lists})"
+    timed = f"{names.TIME} IS NOT NULL"
+    return f"IF({timed}, concat(array(CAST(NULL AS INT)), {lists}), array(CAST(NULL AS INT)))"
+
+
+def _with_keys(
+    chain: SelectChain, forest: Forest, forest_records: ForestRecords, *, counted: bool
+) -> SelectChain:
+    """Set keys to NULL that the grid of a record does not group by, and where rows are counted."""
+    chain = with_keys_of_grid(chain, forest.keys, forest_records, names.CELL)
+    if not counted or not forest.keys:
+        return chain
+    keys = [names.key(i) for i in range(len(forest.keys))]
+    of_records = [f"IF({names.CELL} IS NULL, NULL, {key}) AS {key}" for key in keys]
+    return chain.select(f"* EXCEPT ({', '.join(keys)})", *of_records)
+
+
 def _records_of_row_sql(grid: GridRecords, forest: Forest) -> str:
     """Spark SQL of the array of records that a row's cell goes into, by the lists of a grid."""
-    lists: dict[tuple[int, ...], int] = {}
-    list_of_cell = [
-        lists.setdefault(grid.records_of(c), len(lists)) for c in range(grid.grid.cells)
-    ]
+    list_of_cell, lists = grid.lists
     all_lists = array_sql([list(records) for records in lists], "array<array<int>>")
     cell = f"CAST({row_cell_sql(grid.grid, forest)} - {grid.grid.offset}L AS INT)"
-    return f"get({all_lists}, get({array_sql(list_of_cell, 'array<int>')}, {cell}))"
+    return f"get({all_lists}, get({array_sql(list_of_cell.tolist(), 'array<int>')}, {cell}))"
 
 
 def _slice_sql(forest_records: ForestRecords, slices: Mapping[int, Slices]) -> str:

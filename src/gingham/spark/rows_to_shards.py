@@ -13,7 +13,8 @@ from gingham.core.arrays import Ints
 from gingham.core.names import quoted
 from gingham.logical.domain import INTEGER
 from gingham.plan.fold import NOWHERE
-from gingham.plan.forest import Forest, Grid
+from gingham.plan.forest import Forest
+from gingham.plan.grid import Grid
 from gingham.plan.layout import GridLayout, Layout
 from gingham.plan.slices import Horizon, Periodic, Slices
 from gingham.spark.event_time import bounded_micros_sql, micros_sql
@@ -58,8 +59,8 @@ def rows_to_shards(
     return group_coded_rows(
         coded,
         keys=len(forest.keys),
-        partials=forest.columns,
-        more_aggregates=more_aggregates or {},
+        aggregates={names.partial(i): sql for i, sql in enumerate(forest.columns)}
+        | dict(more_aggregates or {}),
         one_code=fits_in_one_code(forest, slices),
     )
 
@@ -68,20 +69,18 @@ def group_coded_rows(
     coded: SelectChain,
     *,
     keys: int,
-    partials: Sequence[str],
-    more_aggregates: Mapping[str, str],
+    aggregates: Mapping[str, str],
     one_code: bool,
 ) -> DataFrame:
     """Aggregate coded rows by code, or by slice and cell unless `one_code`, and by keys.
 
-    `keys` is the number of key columns; `partials` are the SQL of `__partial_0`, ...
+    `keys` is the number of key columns; `aggregates` are the SQL of columns, by their names.
     """
     code = [names.CODE] if one_code else [names.SLICE, names.CELL]
     group_by = [*code, *(names.key(i) for i in range(keys))]
-    aggregates = [f"{sql} AS {names.partial(i)}" for i, sql in enumerate(partials)]
-    aggregates += [f"{sql} AS {name}" for name, sql in more_aggregates.items()]
+    aggregated = [f"{sql} AS {name}" for name, sql in aggregates.items()]
     # Without partials the groups themselves are all that queries need.
-    return coded.select(*group_by, *aggregates).to_dataframe(group_by=", ".join(group_by))
+    return coded.select(*group_by, *aggregated).to_dataframe(group_by=", ".join(group_by))
 
 
 def with_slices_and_intervals(
@@ -165,20 +164,20 @@ def shard_cell_sql(layout: Layout, slices: Mapping[int, Slices]) -> str:
     )
 
 
-def with_instants(shards: DataFrame, forest: Forest, slices: Mapping[int, Slices]) -> DataFrame:
+def with_instants(shards: DataFrame, layout: Layout, slices: Mapping[int, Slices]) -> DataFrame:
     """Replace the code of shards by `__instant`, the start of their slice, and `__cell`.
 
     This is done by Spark, for shards that stay on the executors.
     """
-    one_code = fits_in_one_code(forest, slices)
-    number = _floor_div(names.CODE, forest.cells) if one_code else names.SLICE
-    cell = f"CAST({shard_cell_sql(forest, slices)} AS BIGINT)"
+    one_code = fits_in_one_code(layout, slices)
+    number = _floor_div(names.CODE, layout.cells) if one_code else names.SLICE
+    cell = f"CAST({shard_cell_sql(layout, slices)} AS BIGINT)"
     chain = SelectChain(shards).with_columns(
         f"{number} AS {_SLICE_NUMBER}", f"{cell} AS {_CELL_NUMBER}"
     )
     others = [c for c in shards.columns if c not in (names.CODE, names.SLICE, names.CELL)]
     starts = " ".join(
-        f"WHEN {in_grids_sql(_CELL_NUMBER, [g for g in forest.grids if g.tree == tree])} "
+        f"WHEN {in_grids_sql(_CELL_NUMBER, [g for g in layout.grids if g.tree == tree])} "
         f"THEN {_slice_start_sql(slices_of_tree)}"
         for tree, slices_of_tree in slices.items()
     )

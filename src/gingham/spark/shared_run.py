@@ -18,8 +18,9 @@ from gingham.finals.record_table import ShardReader
 from gingham.finals.shards import ShardTable, no_shards
 from gingham.plan.bound import BoundQuery
 from gingham.plan.condition_cache import ConditionCache
-from gingham.plan.forest import Forest, Grid, Plan
+from gingham.plan.forest import Forest, Plan
 from gingham.plan.forest_records import ForestRecords
+from gingham.plan.grid import Grid
 from gingham.plan.slices import Slices, sliced
 from gingham.spark.answers import (
     Answers,
@@ -164,7 +165,7 @@ def _made_by_columns(packed: DataFrame, forest: Forest, most_on_driver: int) -> 
     table = collect_packed(packed.where(f"{GRID} NOT IN ({remote})") if remote else packed)
     return _Made(
         queries=own.queries,
-        table=ShardTable(no_shards(forest), forest, apart=tables_by_grid(table)),
+        table=ShardTable(no_shards(forest.codebook), forest, apart=tables_by_grid(table)),
         shards=sum(counts.values()),
         on_executors=on_executors,
         answered=lambda queries: answer_packed_shards(queries, packed, counts, forest),

@@ -12,7 +12,8 @@ from collections.abc import Iterator, Mapping
 from gingham.algebra.edges import ResidueClass
 from gingham.logical.predicate import Axis
 from gingham.plan.bound import BoundQuery
-from gingham.plan.forest import Forest, Grid
+from gingham.plan.forest import Forest
+from gingham.plan.grid import Grid
 
 Ages = Mapping[str, int]
 

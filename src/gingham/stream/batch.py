@@ -15,7 +15,9 @@ from gingham.core import names
 from gingham.core.arrays import Ints
 from gingham.core.time import NEVER
 from gingham.finals.shards import located, no_shards, shards_in
-from gingham.plan.forest import Forest, Grid, Plan
+from gingham.plan.forest import Forest, Plan
+from gingham.plan.forest_records import ForestRecords
+from gingham.plan.grid import Grid
 from gingham.plan.slices import Slices, sliced
 from gingham.spark.event_time import any_instant, bounded_micros_sql, micros_sql
 from gingham.spark.fill_by_columns import (
@@ -26,6 +28,7 @@ from gingham.spark.fill_by_columns import (
 )
 from gingham.spark.fill_partition import GRID
 from gingham.spark.lookup_tables import LookupTables
+from gingham.spark.rows_to_records import rows_to_records
 from gingham.spark.rows_to_shards import in_grids_sql, rows_to_shards, with_instants
 from gingham.spark.shared_run import grids_for_executors
 from gingham.spark.spark_session import with_compiled_methods, without_adaptive_planning
@@ -47,7 +50,7 @@ class Batch:
     timeless: int  # rows without a time, which are in no window
     ahead: int  # rows after the last instant that counts, which are in no window either
     latest: int
-    rows_in_cells: Ints  # of all grids, one after the other
+    rows_in_cells: Ints  # of all grids, one after the other; then rows in records
     on_executors: DataFrame | None = None  # shards that stay there
     cached: tuple[DataFrame, ...] = ()  # what executors hold until those shards are written
 
@@ -98,6 +101,7 @@ def collect(
     on_executors: frozenset[int],
     most: int,
     folded_cells: Mapping[int, Ints] | None = None,
+    records: ForestRecords | None = None,
 ) -> Batch:
     """Turn the rows of a micro-batch into shards: find slice and cells of each row, and group.
 
@@ -106,7 +110,7 @@ def collect(
 
     The shards of the grids in `on_executors` stay where they are. If the others have more than
     `most` shards, an error tells which of them must move there, too.
-    `folded_cells` are those of `rows_to_shards`.
+    `folded_cells` are those of `rows_to_shards`; `records` are sent in place of shards by cells.
     """
     watched = {
         names.ROWS: "count(1)",
@@ -140,6 +144,19 @@ def collect(
                 most=most,
                 folded_cells=folded_cells,
             )
+            if records is None
+            else _collect_records(
+                enriched,
+                plan.forest.by_cells,
+                records,
+                slices,
+                time,
+                last,
+                watched,
+                few=few,
+                on_executors=on_executors,
+                most=most,
+            )
         )
     return parts[0] if len(parts) == 1 else _both_ways(*parts)
 
@@ -147,8 +164,11 @@ def collect(
 def _both_ways(by_columns: Batch, by_cells: Batch) -> Batch:
     """The batch of the same rows in two ways: rows are counted once, shards are of both."""
     remote = [part.on_executors for part in (by_cells, by_columns) if part.on_executors is not None]
-    in_cells = by_columns.rows_in_cells.copy()
-    in_cells[: len(by_cells.rows_in_cells)] = by_cells.rows_in_cells
+    longer, shorter = by_columns.rows_in_cells, by_cells.rows_in_cells
+    if len(longer) < len(shorter):  # it has records after the cells
+        longer, shorter = shorter, longer
+    in_cells = longer.copy()
+    in_cells[: len(shorter)] += shorter
     return replace(
         by_cells,
         shards=pa.concat_tables([by_cells.shards, by_columns.shards], promote_options="default"),
@@ -238,7 +258,7 @@ def _collect_cells(
     if limited and table.num_rows > most:
         # Rows without a time, which are in no grid, may be of many groups, too.
         raise TooManyShardsError(
-            grids_for_executors(shards_in(found, forest), most // 2) or forest.grids
+            grids_for_executors(shards_in(found, forest.codebook), most // 2) or forest.grids
         )
     untimed = _sum(table[names.ROWS]) - _sum(found[names.ROWS])
     return _counted_batch(found, found, untimed, _sum(table[names.AHEAD]), forest)
@@ -251,7 +271,8 @@ def _fetch_or_count(made: DataFrame, remote: tuple[Grid, ...], forest: Forest, m
     fetched = made.where(f"NOT ({stays})").limit(most + 1).toArrow()
     if fetched.num_rows > most:
         made.unpersist()
-        raise TooManyShardsError(grids_for_executors(shards_in(fetched, forest), most // 2))
+        too_many = shards_in(fetched, forest.codebook)
+        raise TooManyShardsError(grids_for_executors(too_many, most // 2))
     left = made.where(stays)
     timeless = F.expr(f"{names.INSTANT} IS NULL").alias(_TIMELESS)
     counts = left.groupBy(names.CELL, timeless).agg(
@@ -288,6 +309,65 @@ def _counted_batch(
         ahead=ahead // len(forest.grids),
         latest=_latest_time(first),
         rows_in_cells=np.bincount(of, rows, minlength=forest.cells).astype(np.int64),
+    )
+
+
+def _collect_records(
+    enriched: DataFrame,
+    forest: Forest,
+    records: ForestRecords,
+    slices: Mapping[int, Slices],
+    time: str,
+    last: int,
+    watched: Mapping[str, str],
+    *,
+    few: bool,
+    on_executors: frozenset[int],
+    most: int,
+) -> Batch:
+    """Make the records of a micro-batch; those of grids `on_executors` stay there.
+
+    One more row, which is in no slice, has the counts of all rows.
+    """
+    counted = {**watched, _TIMELESS: f"count_if({names.TIME} IS NULL)"}
+    made = rows_to_records(
+        enriched, forest, records, slices, time, more_aggregates=counted, last=last
+    )
+    remote = tuple(grid for grid in records.grids if grid.grid.number in on_executors)
+    stay, limited, in_cells = None, True, np.zeros(records.cells, dtype=np.int64)
+    if remote:
+        made = with_instants(made, records, slices).persist()
+        stay = made.where(in_grids_sql(names.CELL, remote))
+        fetched = made.where(f"NOT {in_grids_sql(names.CELL, remote)}").limit(most + 1).toArrow()
+        whole = made.where(f"{names.INSTANT} IS NULL").toArrow()
+        counts = stay.groupBy(names.CELL).agg(F.sum(names.ROWS).alias(names.ROWS)).toArrow()
+        in_cells[counts[names.CELL].to_numpy()] = counts[names.ROWS].to_numpy()
+    else:
+        # Without keys there are no more records than numbers for them, in every slice.
+        limited = bool(forest.keys) or records.cells > most
+        with without_adaptive_planning(enriched.sparkSession, few_rows=few):
+            table = (made.limit(most + 2) if limited else made).toArrow()
+        untimed = table[names.CODE if names.CODE in table.column_names else names.SLICE].is_null()
+        whole, fetched = table.filter(untimed), located(table, records, slices)
+    if limited and fetched.num_rows > most:
+        made.unpersist()
+        book = replace(forest.codebook, records=records.grids)
+        too_many = grids_for_executors(shards_in(fetched, book), most // 2)
+        raise TooManyShardsError(too_many or forest.grids)
+    in_cells += np.bincount(
+        fetched[names.CELL].to_numpy(), fetched[names.ROWS].to_numpy(), len(in_cells)
+    ).astype(np.int64)
+    untimed_rows, ahead = _sum(whole[_TIMELESS]), _sum(whole[names.AHEAD])
+    return Batch(
+        shards=fetched.drop_columns([*_COUNTED, _TIMELESS]),
+        rows=_sum(whole[names.ROWS]) - untimed_rows,
+        late=_sum(whole[names.LATE]),
+        timeless=untimed_rows - ahead,
+        ahead=ahead,
+        latest=_latest_time(whole),
+        rows_in_cells=in_cells,
+        on_executors=None if stay is None else stay.drop(*_COUNTED, _TIMELESS),
+        cached=(made,) if remote else (),
     )
 
 

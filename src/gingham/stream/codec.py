@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import base64
 import math
+import zlib
 from typing import Any
 
+import numpy as np
+
+from gingham.core.arrays import Array, Bools, Ints
 from gingham.logical.domain import Domain
 from gingham.logical.predicate import Attribute, Axis
-from gingham.plan.forest import Codebook, FixedDecisions, Grid
+from gingham.plan.codebook import Codebook
+from gingham.plan.forest import FixedDecisions
+from gingham.plan.forest_records import Block, GridRecords
+from gingham.plan.grid import Grid
 
 
 def codebook_to_json(codebook: Codebook) -> dict[str, Any]:
@@ -16,13 +24,15 @@ def codebook_to_json(codebook: Codebook) -> dict[str, Any]:
         "grids": [_grid_to_json(grid) for grid in codebook.grids],
         "keys": list(codebook.keys),
         "columns": list(codebook.columns),
+        "records": [_records_to_json(records) for records in codebook.records],
     }
 
 
 def codebook_from_json(found: dict[str, Any]) -> Codebook:
     """The codebook of an epoch from JSON: the inverse of `codebook_to_json`."""
     grids = tuple(_grid_from_json(grid) for grid in found["grids"])
-    return Codebook(grids, tuple(found["keys"]), tuple(found["columns"]))
+    records = tuple(_records_from_json(records) for records in found.get("records", ()))
+    return Codebook(grids, tuple(found["keys"]), tuple(found["columns"]), records)
 
 
 def fixed_to_json(fixed: FixedDecisions) -> dict[str, Any]:
@@ -47,6 +57,79 @@ def fixed_from_json(found: dict[str, Any]) -> FixedDecisions:
         next_grid=found["next_grid"],
         by_columns=frozenset(found.get("by_columns", ())),
     )
+
+
+def _records_to_json(records: GridRecords) -> dict[str, Any]:
+    """A generation of records of a grid as JSON, so that later plans can read them."""
+    return {
+        "grid": _grid_to_json(records.grid),
+        "offset": records.offset,
+        "blocks": [_block_to_json(block) for block in records.blocks],
+        "queries": records.queries,
+        "counts": list(records.counts),
+        "generation": records.generation,
+    }
+
+
+def _records_from_json(found: dict[str, Any]) -> GridRecords:
+    """A generation of records of a grid from JSON."""
+    return GridRecords(
+        grid=_grid_from_json(found["grid"]),
+        offset=found["offset"],
+        blocks=tuple(_block_from_json(block) for block in found["blocks"]),
+        queries=found["queries"],
+        counts=tuple(found["counts"]),
+        generation=found["generation"],
+    )
+
+
+_BITS, _LONGS = ("fragments", "occupied", "reducer"), ("fragment_of", "numerators", "denominators")
+
+
+def _block_to_json(block: Block) -> dict[str, Any]:
+    """The records of one capability as JSON: its matrices are packed."""
+    return {
+        "kind": block.kind,
+        "partials": sorted(map(list, block.partials)),
+        **{name: _packed(np.packbits(getattr(block, name))) for name in _BITS},
+        **{name: _packed(getattr(block, name)) for name in _LONGS},
+        "shape": [len(block.fragments), len(block.denominators), len(block.numerators)],
+    }
+
+
+def _block_from_json(found: dict[str, Any]) -> Block:
+    """The records of one capability from JSON."""
+    fragments, columns, records = found["shape"]
+
+    def bits(name: str, *shape: int) -> Bools:
+        """A matrix of zeros and ones of this shape."""
+        packed = np.frombuffer(_unpacked(found[name]), dtype=np.uint8)
+        return np.unpackbits(packed, count=math.prod(shape)).astype(bool).reshape(shape)
+
+    def longs(name: str) -> Ints:
+        """A list of integers."""
+        return np.frombuffer(_unpacked(found[name]), dtype=np.int64)
+
+    return Block(
+        kind=found["kind"],
+        partials=frozenset(tuple(columns) for columns in found["partials"]),
+        fragments=bits("fragments", fragments, columns),
+        fragment_of=longs("fragment_of"),
+        occupied=bits("occupied", fragments),
+        reducer=bits("reducer", fragments, records),
+        numerators=longs("numerators").reshape(records, columns),
+        denominators=longs("denominators"),
+    )
+
+
+def _packed(array: Array) -> str:
+    """The bytes of an array as text, compressed: matrices of records repeat themselves."""
+    return base64.b64encode(zlib.compress(np.ascontiguousarray(array).tobytes())).decode()
+
+
+def _unpacked(text: str) -> bytes:
+    """The bytes of an array from the text that `_packed` made."""
+    return zlib.decompress(base64.b64decode(text))
 
 
 def _grid_to_json(grid: Grid) -> dict[str, Any]:

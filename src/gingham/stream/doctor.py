@@ -21,7 +21,7 @@ from gingham.checkpoint.registry import QUERIES
 from gingham.checkpoint.seal import read_json, read_sealed
 from gingham.checkpoint.spark_source import SparkSource
 from gingham.core.errors import CheckpointError, GinghamError
-from gingham.plan.forest import Codebook
+from gingham.plan.codebook import Codebook
 from gingham.sinks.delivery import Delivery
 from gingham.sinks.memory import MemorySink
 from gingham.stream.entry import Entry

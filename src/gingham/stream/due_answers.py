@@ -14,6 +14,7 @@ from gingham.finals.answer import answer
 from gingham.finals.frames import Due
 from gingham.finals.shards import ShardTable
 from gingham.plan.bound import BoundQuery
+from gingham.plan.codebook import Codebook
 from gingham.plan.condition_cache import ConditionCache
 from gingham.plan.forest import Forest
 from gingham.sinks.answer import Answer, LocalAnswer, StoredAnswer
@@ -63,13 +64,14 @@ class DueAnswers:
         due_windows: DueWindows,
         shards: DataFrame,
         forest: Forest,
+        codebook: Codebook,
         store: Callable[[str, DataFrame], StoredAnswer],
     ) -> None:
         """Answer due windows from shards on the executors, which write answers into folders."""
         for query, due in due_windows.items():
             start = time.perf_counter()
             slots = self.holes.outside_on_executors(
-                query.name, answer_due_on_executors(query, shards, forest, due)
+                query.name, answer_due_on_executors(query, shards, forest, codebook, due)
             )
             try:
                 found = store(query.name, select_outputs(slots, query.query))

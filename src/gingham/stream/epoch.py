@@ -10,7 +10,10 @@ from gingham.optimizer import optimize
 from gingham.optimizer.choose_ways import Way
 from gingham.optimizer.cost import Cost
 from gingham.plan.bound import BoundQuery
-from gingham.plan.forest import Codebook, FixedDecisions, Forest, Grid, Plan
+from gingham.plan.codebook import Codebook
+from gingham.plan.forest import FixedDecisions, Forest, Plan
+from gingham.plan.forest_records import ForestRecords
+from gingham.plan.grid import Grid
 from gingham.plan.row_statistics import RowStatistics
 from gingham.stream.ages import Ages, aged, known_since
 from gingham.stream.clock import Marks, Timing
@@ -47,6 +50,7 @@ class Epoch:
     backfilled: frozenset[str] = frozenset()  # new queries that earlier windows are answered of
     # The numbers of grids whose shards stay with the executors.
     on_executors: frozenset[int] = frozenset()
+    records: ForestRecords | None = None  # what is sent in place of shards of grids by cells
 
     @property
     def forest(self) -> Forest | None:
@@ -60,8 +64,13 @@ class Epoch:
 
     @property
     def codebook(self) -> Codebook:
-        """What the cells and columns of shards mean in this epoch."""
-        return self.plan.forest.codebook if self.plan else Codebook((), (), ())
+        """What the numbers and columns of shards that are made in this epoch mean."""
+        if self.plan is None:
+            return Codebook((), (), ())
+        book, records = self.plan.forest.codebook, self.records
+        if records is None:
+            return book
+        return replace(book, columns=records.columns, records=records.grids)
 
     def is_on_executors(self, query: BoundQuery) -> bool:
         """Whether the shards of the query's grid stay with the executors."""
@@ -139,7 +148,7 @@ class Epoch:
         if plan.forest.trees == before.forest.trees:
             return self
         ages = aged(plan.forest, self.ages, latest)
-        return replace(self, number=self.number + 1, plan=plan, ages=ages)
+        return replace(self, number=self.number + 1, plan=plan, ages=ages, records=None)
 
     def moved_to_executors(self, grids: Iterable[Grid]) -> Epoch:
         """The epoch in which shards of these grids too, large ones, stay with the executors."""
@@ -208,7 +217,13 @@ class StoredEpoch:
         trees = {q.name: fixed.tree_of_grid[fixed.grid_of_query[q.name]] for q in queries}
         plan = optimize(stream, queries, fixed=fixed, trees=trees) if queries else None
         again = Epoch(self.number, plan, self.born, self.ages, on_executors=self.on_executors)
-        return again if again.codebook == self.codebook else replace(again, number=self.number + 1)
+        before, now = self.codebook, again.codebook
+        columns = before.columns[: len(now.columns)]
+        if (before.grids, before.keys, columns) != (now.grids, now.keys, now.columns):
+            return replace(again, number=self.number + 1)
+        if not before.records:
+            return again
+        return replace(again, records=ForestRecords(before.records, before.columns))
 
 
 NO_EPOCH = Epoch(0, None, {})

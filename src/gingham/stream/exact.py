@@ -9,16 +9,19 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from gingham.checkpoint.log import Log
+from gingham.core import names
 from gingham.core.arrays import Ints
 from gingham.core.errors import AnswerError, GinghamError
 from gingham.core.stopwatch import Stopwatch
 from gingham.core.time import FOREVER, LAST_INSTANT, NEVER, wall_clock
 from gingham.finals.recode import recode
 from gingham.plan.bound import BoundQuery
+from gingham.plan.codebook import Codebook
 from gingham.plan.condition_cache import ConditionCache
 from gingham.plan.fold import fold_cells
 from gingham.plan.forest import Forest
@@ -28,6 +31,7 @@ from gingham.spark.event_time import earliest_instant
 from gingham.spark.measure_rows import count_rows
 from gingham.stream.batch import FEW_ROWS, Batch, TooManyShardsError, collect, no_rows
 from gingham.stream.clock import Marks, last_instant, may_close
+from gingham.stream.codec import codebook_from_json, codebook_to_json
 from gingham.stream.due_answers import DueAnswers, DueWindows
 from gingham.stream.entry import Entry
 from gingham.stream.epoch import NO_EPOCH, Epoch, StoredEpoch
@@ -225,6 +229,7 @@ class ExactWork:
                 on_executors=epoch.on_executors,
                 most=job.most_on_driver,
                 folded_cells=self._folds_of(epoch),
+                records=epoch.records,
             )
 
     def _find_last_instant(self, rows: DataFrame | None, before: Marks) -> int:
@@ -278,6 +283,7 @@ class ExactWork:
             self._change_epoch(epoch)
             self._matched.add(batch.rows_in_cells)
         self._state.add(table, epoch.codebook)
+        self._note_fragments(np.flatnonzero(batch.rows_in_cells))
         self._holes.add(entry.details)
         for folder in _folders(entry.details):
             self._executor_shards.add(folder, epoch.codebook)
@@ -286,11 +292,18 @@ class ExactWork:
         self._planner.rates.seen(batch.rows, self._latest[1])
         self._computed = epoch, no_rows()  # the rows are in the state now
 
+    def _note_fragments(self, numbers: Ints) -> None:
+        """Note fragments that were sent as they are: from now on they may be reduced to records."""
+        if self._epoch.records is not None:
+            records = self._epoch.records.having_seen(numbers)
+            if records is not self._epoch.records:
+                self._epoch = replace(self._epoch, records=records)
+
     def _change_epoch(self, epoch: Epoch) -> None:
         """Go over to the epoch of a new micro-batch; note the queries that are gone."""
         if epoch is self._epoch:
             return
-        self._matched.settle(self._epoch.forest, self._cells)
+        self._matched.settle(self._epoch.forest, self._epoch.records, self._cells)
         gone = {q.name for q in self._epoch.queries} - {q.name for q in epoch.queries}
         self._removed |= gone
         self._epoch = replace(epoch, backfilled=frozenset())
@@ -308,14 +321,12 @@ class ExactWork:
             due_answers.on_driver(self._job.spark, on_driver, shards, self._cells)
         on_executors = {q: d for q, d in due.items() if epoch.is_on_executors(q)}
         if on_executors and epoch.forest is not None:
-            left = self._state.of(epoch.on_executors, epoch.forest)
+            left, book = self._state.of(epoch.on_executors), self._codebook
             folders = _folders(entry.details)
-            shards = self._executor_shards.shards(
-                epoch.forest, left, folders[-1].name if folders else None
-            )
+            shards = self._executor_shards.shards(book, left, folders[-1].name if folders else None)
             if shards is not None:
                 store = partial(self._delivery.store, entry.number)
-                due_answers.on_executors(on_executors, shards, epoch.forest, store)
+                due_answers.on_executors(on_executors, shards, epoch.forest, book, store)
         return Answered(due_answers.answers, due_answers.failed, due_answers.seconds)
 
     def _due_windows(self, before: Entry, entry: Entry) -> DueWindows:
@@ -344,30 +355,41 @@ class ExactWork:
 
     def snapshot(self, entry: Entry) -> Snapshot:
         """Gather the shards that are needed after a log entry, for a snapshot."""
-        forest, folders = self._epoch.forest, list[ShardFolder]()
+        forest, folders, book = self._epoch.forest, list[ShardFolder](), self._codebook
+        numbers = list[Ints]()
         if forest is not None and self._executor_shards:
-            left = self._state.of(self._epoch.on_executors, forest)
+            left = self._state.of(self._epoch.on_executors)
             floors = self._floors(entry)
-            folders = [self._executor_shards.compact(entry.number, forest, left, floors)]
-            self._state.drop(self._epoch.on_executors, forest)
+            folders = [self._executor_shards.compact(entry.number, forest, book, left, floors)]
+            self._state.drop(self._epoch.on_executors)
+            numbers += [self._executor_shards.numbers(f) for f in folders if book.records]
+        table = self._state.table
+        book = book.used(np.concatenate([table[names.CELL].to_numpy(), *numbers]))
         return Snapshot(
-            table=self._state.table,
+            table=table,
             details={
                 **entry.details,
                 "folders": [folder.to_json() for folder in folders],
                 "holes": self._holes.to_json(),
+                "codebook": codebook_to_json(book) if book.records else None,
             },
             epochs=[self._stored],
         )
 
+    @property
+    def _codebook(self) -> Codebook:
+        """What the numbers of all shards mean; those of shards on the driver are its first ones."""
+        return self._executor_shards.carried(self._state.codebook)
+
     def snapshot_written(self, snapshot: Snapshot) -> None:
         """Delete folders of executors' shards that the snapshot does not name."""
-        self._executor_shards.keep_only(_folders(snapshot.details), self._epoch.codebook)
+        book = _codebook_of(snapshot.details, self._epoch.codebook)
+        self._executor_shards.keep_only(_folders(snapshot.details), book)
 
     def open(self) -> None:
         """Nothing to read before recovery: log entries name their epochs."""
 
-    def restore(self, entry: Entry, table: pa.Table, *, is_snapshot: bool) -> None:  # noqa: ARG002
+    def restore(self, entry: Entry, table: pa.Table, *, is_snapshot: bool) -> None:
         """Add the shards of a log entry or snapshot to the state after a restart."""
         number = entry.details["epoch"]
         stored = StoredEpoch.from_json(self._log.epoch(number).about)
@@ -375,11 +397,16 @@ class ExactWork:
             self._epoch = stored.bound(self._job.stream, self._bind_again(stored))
             self._stored = number
             self._cells = ConditionCache()
-        codebook = self._epoch.codebook
-        self._state.add(recode(table, stored.codebook, codebook), codebook)
+        logged = stored.codebook
+        if is_snapshot:
+            logged = _codebook_of(entry.details, logged)
+        codebook = self._epoch.codebook.carrying(logged)
+        recoded = recode(table, logged, codebook)
+        self._state.add(recoded, codebook)
+        self._note_fragments(np.unique(recoded[names.CELL].to_numpy()))
         self._holes.add(entry.details)
         for folder in _folders(entry.details):
-            self._executor_shards.restore(folder, stored.codebook)
+            self._executor_shards.restore(folder, logged)
         self._note_latest(entry)
 
     def check_restored(self) -> None:
@@ -418,8 +445,14 @@ class ExactWork:
     def matched(self) -> Mapping[str, int]:
         """How many rows of the stream met the WHERE of each query."""
         with self._counting:
-            self._matched.settle(self._epoch.forest, self._cells)
+            self._matched.settle(self._epoch.forest, self._epoch.records, self._cells)
             return dict(self._matched.of_query)
+
+
+def _codebook_of(details: Mapping[str, Any], default: Codebook) -> Codebook:
+    """The codebook that the details of a snapshot have: if there are records of several plans."""
+    found = details.get("codebook")
+    return default if found is None else codebook_from_json(found)
 
 
 def _folders(details: Mapping[str, Any]) -> list[ShardFolder]:

@@ -18,9 +18,11 @@ from pyspark.sql import DataFrame, SparkSession
 from gingham.checkpoint.files import Files
 from gingham.checkpoint.lease import Lease
 from gingham.core import names
+from gingham.core.arrays import Ints
 from gingham.core.errors import CheckpointError
 from gingham.finals.recode import moves, renamed_columns
-from gingham.plan.forest import Codebook, Forest
+from gingham.plan.codebook import Codebook
+from gingham.plan.forest import Forest
 from gingham.spark.on_executors import condense_on_executors
 from gingham.spark.rows_to_shards import in_grids_sql
 from gingham.spark.select_chain import SelectChain
@@ -81,13 +83,19 @@ class ExecutorShards:
         except SPARK_ERRORS as error:
             raise self._damaged(spark_message(error)) from error
 
-    def shards(self, forest: Forest, on_driver: pa.Table, fresh: str | None) -> DataFrame | None:
-        """Read executors' shards under the codebook of a forest; folder `fresh` is new.
+    def carried(self, codebook: Codebook) -> Codebook:
+        """A codebook with the records of all folders, too."""
+        return reduce(Codebook.carrying, self._books.values(), codebook)
+
+    def shards(
+        self, codebook: Codebook, on_driver: pa.Table, fresh: str | None
+    ) -> DataFrame | None:
+        """Read executors' shards under a codebook that carries their records; `fresh` is new.
 
         `on_driver` are shards of these grids that are still there, from before the grids moved.
         """
         parts = [
-            self._recoded(folder, book, forest.codebook).selectExpr(
+            self._recoded(folder, book, codebook).selectExpr(
                 "*", f"{str(folder == fresh).lower()} AS {names.FRESH}"
             )
             for folder, book in self._books.items()
@@ -100,19 +108,29 @@ class ExecutorShards:
         return reduce(lambda a, b: a.unionByName(b, allowMissingColumns=True), parts)
 
     def compact(
-        self, number: int, forest: Forest, on_driver: pa.Table, floors: Mapping[int, int]
+        self,
+        number: int,
+        forest: Forest,
+        codebook: Codebook,
+        on_driver: pa.Table,
+        floors: Mapping[int, int],
     ) -> ShardFolder:
         """Merge shards that are still needed into one new folder; delete nothing yet."""
         needed = " OR ".join(
-            f"({in_grids_sql(names.CELL, [grid])} AND {names.INSTANT} >= {floors[grid.number]}L)"
+            f"({in_grids_sql(names.CELL, codebook.layouts([grid]))} "
+            f"AND {names.INSTANT} >= {floors[grid.number]}L)"
             for grid in forest.grids
         )
-        shards = self.shards(forest, on_driver, None)
+        shards = self.shards(codebook, on_driver, None)
         assert shards is not None  # asked only if there is a folder
         shards = shards.drop(names.FRESH).where(needed)
-        return self._written(
-            f"{number:012d}-{self._lease.term}-all", condense_on_executors(shards, forest)
-        )
+        merged = condense_on_executors(shards, forest, codebook)
+        return self._written(f"{number:012d}-{self._lease.term}-all", merged)
+
+    def numbers(self, folder: ShardFolder) -> Ints:
+        """The numbers of cells and records that the shards of a folder have."""
+        shards = self._spark.read.parquet(self._path(folder.name))
+        return shards.select(names.CELL).distinct().toArrow()[names.CELL].to_numpy()
 
     def keep_only(self, folders: Iterable[ShardFolder], book: Codebook) -> None:
         """Delete all folders of shards but these, whose cells and columns are of this plan."""

@@ -22,6 +22,7 @@ from gingham.spark.measure_rows import count_rows
 from gingham.spark.shared_run import grids_for_executors
 from gingham.stream.clock import Marks, Timing
 from gingham.stream.epoch import Epoch, Optimizer
+from gingham.stream.growing_records import GrowingRecords, StreamRecords
 from gingham.stream.quarantine import Quarantine
 from gingham.stream.rates import Rates
 from gingham.stream.settings import StreamSettings
@@ -44,6 +45,7 @@ class Job:
     most_on_driver: int  # shards; grids with more stay with the executors
     cost: Cost = field(default_factory=Cost)
     fold_cells: bool = False  # are cells that no query tells apart one shard?
+    send_records: StreamRecords = False  # are these reduced to records? only if they are folded
     optimize: Callable[..., Plan] = optimize
     way: Way = "auto"  # how new queries are shared
     # Registered queries that Spark refuses now, and why: they have no answers, but are not removed.
@@ -57,9 +59,14 @@ class Planner:
         self._job = job
         self.rates = Rates(settings.rate_batches, settings.rate_tolerance)
         self.quarantine = Quarantine()
+        self._records = GrowingRecords(job.send_records)
 
     def plan(self, epoch: Epoch, before: Marks, df: DataFrame | None, state: State) -> Epoch:
         """Plan the epoch of a micro-batch; gives the epoch before if nothing has changed."""
+        return self._records.chosen(self._planned(epoch, before, df, state), epoch)
+
+    def _planned(self, epoch: Epoch, before: Marks, df: DataFrame | None, state: State) -> Epoch:
+        """Plan the queries of a micro-batch, and where shards of each grid are kept."""
         wanted = self._job.queries()
         if df is not None and before.latest == NEVER and is_worth_a_look(wanted):
             self.rates.statistics = self._first_look(df, wanted)
@@ -71,7 +78,7 @@ class Planner:
             return planned
         on_driver = {
             grid: count
-            for grid, count in shards_in(state.table, planned.forest).items()
+            for grid, count in shards_in(state.table, state.codebook).items()
             if grid.keys and grid.number not in planned.on_executors
         }
         return planned.moved_to_executors(

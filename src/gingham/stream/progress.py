@@ -47,7 +47,7 @@ class QueryProgress:
     """What one query of a stream did since the stream was started."""
 
     name: str
-    matched: int = 0  # rows that meet its predicate
+    matched: int = 0  # rows that meet its predicate, where they are counted
     windows: int = 0  # answered windows, one per group
     last_window: datetime | None = None  # the end of the last one
     seconds: float = 0.0

@@ -39,7 +39,7 @@ def condense(matrix: Bools) -> Condensed:
     return Condensed(matrix[np.ix_(rows, columns)], rows, columns, row_of, column_of)
 
 
-def row_keys(rows: Bools) -> list[bytes]:
+def _row_keys(rows: Bools) -> list[bytes]:
     """Pack each row of a fragment matrix into bytes, to find equal rows in a dictionary."""
     packed = np.ascontiguousarray(np.packbits(rows, axis=1))
     if not packed.size:
@@ -51,7 +51,7 @@ def _distinct_rows(rows: Bools) -> tuple[Ints, Ints]:
     """The first index of each distinct matrix row, and for each row its distinct row's number."""
     numbers: dict[bytes, int] = {bytes(-(-rows.shape[1] // 8)): -1}
     number_of = np.array(
-        [-1, *(numbers.setdefault(key, len(numbers) - 1) for key in row_keys(rows))]
+        [-1, *(numbers.setdefault(key, len(numbers) - 1) for key in _row_keys(rows))]
     )
     # Numbers are given in order, so a row is new where its number exceeds all before it.
     largest = np.maximum.accumulate(number_of)

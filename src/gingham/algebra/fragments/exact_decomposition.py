@@ -126,8 +126,8 @@ class ExactDecomposition(Decomposition):
         return self._residues[prime]
 
 
-def exact(fragments: Bools, prefer: Ints | None = None) -> ExactDecomposition:
-    """Decompose F into as many records as its rank; preferred queries become records if possible.
+def exact(fragments: Bools) -> ExactDecomposition:
+    """Decompose F into as many records as its rank: the answers of short queries.
 
     >>> F = np.array([[1, 1, 0, 1], [0, 1, 1, 1], [1, 0, 1, 1]], dtype=bool)
     >>> answers = exact(F)
@@ -135,8 +135,7 @@ def exact(fragments: Bools, prefer: Ints | None = None) -> ExactDecomposition:
     (3, [305, 25, 320, 325])
     """
     condensed = condense(fragments)
-    preferred = condensed.column_of[[] if prefer is None else prefer]
-    basis = independent(condensed.matrix, preferred[preferred >= 0])
+    basis = independent(condensed.matrix)
     return ExactDecomposition(
         method="exact",
         fragments=fragments,

@@ -36,16 +36,14 @@ class Basis:
     notices: tuple[str, ...] = ()
 
 
-def independent(matrix: Bools, prefer: Ints) -> Basis:
-    """Choose a basis of a matrix's columns: preferred ones first, then columns with few ones.
+def independent(matrix: Bools) -> Basis:
+    """Choose a basis of a matrix's columns, those with few ones first.
 
     With short columns, a query that is a union of disjoint queries becomes their sum, and few
     queries are differences of long ones. Modulo a prime the rank may be too low, never too high;
     integer coefficients prove that it is not too low, otherwise further primes do.
     """
-    sizes = matrix.sum(axis=0)
-    sizes[prefer] = np.arange(len(prefer)) - len(prefer)
-    order = np.argsort(sizes, kind="stable")
+    order = np.argsort(matrix.sum(axis=0), kind="stable")
     for prime in modular.primes():
         reduced = echelon(matrix[:, order], prime)
         columns = order[reduced.columns]

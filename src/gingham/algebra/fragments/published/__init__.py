@@ -6,14 +6,12 @@ The engine imports nothing from here.
 from gingham.algebra.fragments.published.compositions import STRATEGIES
 from gingham.algebra.fragments.published.decompose_by_name import METHODS, decompose
 from gingham.algebra.fragments.published.factorizations import Factored
-from gingham.algebra.fragments.published.growing_matrix import GrowingMatrix
 from gingham.algebra.fragments.published.random_matrices import generate, planted_size
 
 __all__ = [
     "METHODS",
     "STRATEGIES",
     "Factored",
-    "GrowingMatrix",
     "decompose",
     "generate",
     "planted_size",
