@@ -109,7 +109,7 @@ class Loom:
         """
         name = self._reserve(name)
         try:
-            bound = replace(self._sources.bind(sql, name), backfill=backfill)
+            bound = _with_backfill(self._sources.bind(sql, name), backfill=backfill)
             self._register(bound)
         except GinghamError as error:
             raise error.about(f"query {name!r}") from None
@@ -140,7 +140,7 @@ class Loom:
             if here is None or here.query.text != sql.strip():
                 try:
                     bound = self._sources.bind(sql, name)
-                    changed[name] = replace(bound, backfill=name in backfill)
+                    changed[name] = _with_backfill(bound, backfill=name in backfill)
                 except GinghamError as error:
                     errors.append(error.about(f"query {name!r}"))
         if errors:
@@ -434,6 +434,17 @@ class Loom:
         """The queries of the loom that read a stream."""
         # A copy, since queries may come and go while a stream runs.
         return [q for q in tuple(self._queries.values()) if q.query.stream == stream]
+
+
+def _with_backfill(bound: BoundQuery, *, backfill: bool) -> BoundQuery:
+    """A query that is answered for the time before it was added, if asked; raises if it cannot."""
+    if backfill and bound.window.clock.by_rows:
+        raise QueryError(
+            "backfill of a query with [ROWS ...]",
+            "its windows start at rows that are numbered after it was added",
+            "the query without backfill, or [RANGE r SLIDE s]",
+        )
+    return replace(bound, backfill=backfill)
 
 
 def _set_aside(name: str, error: GinghamError) -> GinghamError:

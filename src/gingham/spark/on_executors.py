@@ -10,7 +10,9 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from gingham.core import names
 from gingham.finals.answer import answer
 from gingham.finals.condense import condense
+from gingham.finals.floors import Floors, needed
 from gingham.finals.frames import Due
+from gingham.finals.row_counts import RowsDue
 from gingham.finals.shards import ShardTable, no_shards
 from gingham.plan.bound import BoundQuery
 from gingham.plan.condition_cache import ConditionCache
@@ -22,14 +24,14 @@ _BUCKETS = 64
 
 
 def answer_due_on_executors(
-    query: BoundQuery, shards: DataFrame, forest: Forest, due: Due
+    query: BoundQuery, shards: DataFrame, forest: Forest, due: Due | RowsDue
 ) -> DataFrame:
     """Compute a query's aggregates on the executors, for the windows that are due.
 
     `shards` have instants in place of codes; `__fresh` marks those of the last batch.
     """
     low, high = due.reach(query.window)
-    needed = shards.where(in_grids_sql(names.CELL, [forest.grid_of(query)])).where(
+    reached = shards.where(in_grids_sql(names.CELL, [forest.grid_of(query)])).where(
         f"{names.INSTANT} >= {low}L AND {names.INSTANT} < {high}L"
     )
 
@@ -40,19 +42,23 @@ def answer_due_on_executors(
         return answer(query, ShardTable(complete, forest, fresh), ConditionCache(), due)
 
     bucket = _bucket_of_keys(query, forest)
-    buckets = needed.withColumn(_BUCKET, bucket).groupBy(_BUCKET)
+    buckets = reached.withColumn(_BUCKET, bucket).groupBy(_BUCKET)
     return buckets.applyInArrow(compute, schema=from_arrow_schema(query.slots))
 
 
-def condense_on_executors(shards: DataFrame, forest: Forest) -> DataFrame:
-    """Merge shards of the same instant, cell and keys into one, on the executors."""
+def condense_on_executors(shards: DataFrame, forest: Forest, floors: Floors) -> DataFrame:
+    """Merge shards of the same instant, cell and keys into one, on the executors.
+
+    Only those are left that are still needed.
+    """
     keys = [k for i in range(len(forest.keys)) if (k := names.key(i)) in shards.columns]
     bucket = F.pmod(F.hash(names.INSTANT, *keys), F.lit(_BUCKETS))
     columns = shards.columns
 
     def compute(table: pa.Table) -> pa.Table:
         """Merge the shards of one bucket, on an executor."""
-        return condense(table.select(columns), forest).select(columns)
+        kept = table.filter(pa.array(needed(table, floors, forest))).select(columns)
+        return condense(kept, forest).select(columns)
 
     return shards.withColumn(_BUCKET, bucket).groupBy(_BUCKET).applyInArrow(compute, shards.schema)
 

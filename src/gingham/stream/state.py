@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 
 import numpy as np
 import pyarrow as pa
 
 from gingham.core import names
 from gingham.finals.condense import condense
+from gingham.finals.floors import Floors, needed
 from gingham.finals.recode import recode
 from gingham.finals.shards import ShardTable, no_shards
 from gingham.plan.forest import Codebook, Forest
@@ -73,17 +74,13 @@ class State:
             None,
         )
 
-    def prune(self, floors: Mapping[int, int], forest: Forest | None) -> None:
+    def prune(self, floors: Floors, forest: Forest | None) -> None:
         """Drop shards of each grid that begin before its floor: no open window needs them."""
         table = self.table
         if not table.num_rows or forest is None:
             self._table = self._fresh = None
             return
-        cells, instants = table[names.CELL].to_numpy(), table[names.INSTANT].to_numpy()
-        offsets, _ = forest.bounds
-        lowest = np.array([floors[grid.number] for grid in forest.grids])
-        of = np.searchsorted(offsets, cells, side="right") - 1
-        kept = instants >= lowest[of]
+        kept = needed(table, floors, forest)
         table = table if kept.all() else table.filter(pa.array(kept))
         if table.num_rows > max(_FEW, _GROWTH * self._merged):
             table = condense(table, forest)
