@@ -164,7 +164,7 @@ def test_every_answer_once(spark: SparkSession, monkeypatch: pytest.MonkeyPatch,
     with_crashes(spark, monkeypatch, life)
 
 
-@settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=4, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(life=lives(of_rows=True))
 def test_every_answer_of_rows_once(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch, life: Life

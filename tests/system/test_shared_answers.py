@@ -88,7 +88,7 @@ def test_the_session_time_zone_moves_no_window(spark: SparkSession, zone: str, c
         spark.conf.set("spark.sql.session.timeZone", "UTC")
 
 
-@settings(max_examples=20, suppress_health_check=_FIXTURES)
+@settings(max_examples=10, suppress_health_check=_FIXTURES)
 @given(case=cases(forms=("rows", "rows", "per", "per", "range")), way=WAYS, data=st.data())
 def test_windows_of_rows_equal_the_reference(
     spark: SparkSession, case: Case, way: Way, data: st.DataObject
@@ -103,7 +103,7 @@ def test_windows_of_rows_equal_the_reference(
     answers.release()
 
 
-@settings(max_examples=5, suppress_health_check=_FIXTURES)
+@settings(max_examples=3, suppress_health_check=_FIXTURES)
 @given(case=cases(forms=("rows", "per"), max_queries=2, max_rows=20))
 def test_windows_of_rows_alone_in_spark_equal_the_reference(spark: SparkSession, case: Case):
     loom = _loom(spark, case)
