@@ -36,7 +36,7 @@ from gingham.spark.shared_run import MOST_SHARDS_ON_DRIVER
 from gingham.spark.spark_session import active_or_new_session
 from gingham.stream.clock import idle_of, timing_of
 from gingham.stream.exact import ExactWork
-from gingham.stream.growing_records import StreamRecords, check_records
+from gingham.stream.growing_records import StreamRecords, check_records, refuse_windows_of_rows
 from gingham.stream.planner import Job
 from gingham.stream.running import Running, RunningStream, stop_streams
 from gingham.stream.settings import StreamSettings
@@ -72,6 +72,7 @@ class Loom:
         self._starting = threading.Lock()
         self._running: Running | None = None
         self._works: dict[str, ExactWork] = {}  # of the streams that are running
+        self._sends_records = False  # do running streams send records in place of fragments?
         self._registry: Registry | None = None  # of the checkpoint of what is running
 
     @property
@@ -110,7 +111,7 @@ class Loom:
         """
         name = self._reserve(name)
         try:
-            bound = replace(self._sources.bind(sql, name), backfill=backfill)
+            bound = _with_backfill(self._bind(sql, name), backfill=backfill)
             self._register(bound)
         except GinghamError as error:
             raise error.about(f"query {name!r}") from None
@@ -140,8 +141,8 @@ class Loom:
             here = before.get(name)
             if here is None or here.query.text != sql.strip():
                 try:
-                    bound = self._sources.bind(sql, name)
-                    changed[name] = replace(bound, backfill=name in backfill)
+                    bound = self._bind(sql, name)
+                    changed[name] = _with_backfill(bound, backfill=name in backfill)
                 except GinghamError as error:
                     errors.append(error.about(f"query {name!r}"))
         if errors:
@@ -291,6 +292,7 @@ class Loom:
             lease = opened.lease()
             registry = opened.registry(lease)
             added = self._take_up(registry)
+            refuse_windows_of_rows(self._queries.values(), sends_records=bool(send_records))
             streams: dict[str, RunningStream] = {}
             works: dict[str, ExactWork] = {}
             try:
@@ -318,7 +320,7 @@ class Loom:
                 stop_streams(streams.values(), start.settings.stop_patience)
                 self._put_down(registry, added)
                 raise
-            self._works = works
+            self._works, self._sends_records = works, bool(send_records)
             self._running = Running(
                 self.spark, streams, target, start.listeners, quiet, start.settings
             )
@@ -437,6 +439,13 @@ class Loom:
             lines += [f"  sent are {line}" for line in (records.notices if records else ())]
         return "\n".join(lines)
 
+    def _bind(self, sql: str, name: str) -> BoundQuery:
+        """Read a query that joins the others; raises if it cannot."""
+        bound = self._sources.bind(sql, name)
+        if self._running is not None and not self._running.has_ended:
+            refuse_windows_of_rows([bound], sends_records=self._sends_records)
+        return bound
+
     def _streams(self) -> list[str]:
         """The streams that queries read."""
         return sorted({query.query.stream for query in self._queries.values()})
@@ -445,6 +454,17 @@ class Loom:
         """The queries of the loom that read a stream."""
         # A copy, since queries may come and go while a stream runs.
         return [q for q in tuple(self._queries.values()) if q.query.stream == stream]
+
+
+def _with_backfill(bound: BoundQuery, *, backfill: bool) -> BoundQuery:
+    """A query that is answered for the time before it was added, if asked; raises if it cannot."""
+    if backfill and bound.window.clock.by_rows:
+        raise QueryError(
+            "backfill of a query with [ROWS ...]",
+            "its windows start at rows that are numbered after it was added",
+            "the query without backfill, or [RANGE r SLIDE s]",
+        )
+    return replace(bound, backfill=backfill)
 
 
 def _set_aside(name: str, error: GinghamError) -> GinghamError:

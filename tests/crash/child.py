@@ -29,6 +29,10 @@ QUERIES = {
         WHERE vol > 5 GROUP BY symbol, window(ts, '25 seconds', '10 seconds')""",
     "ratio": """SELECT sum(price) / count(*) AS mean FROM trades WHERE price > 3
         GROUP BY window(ts, '15 seconds', '5 seconds') HAVING count(*) > 3""",
+    "rows": """SELECT symbol, sum(vol) AS s FROM trades [ROWS 90 SLIDE 40] WHERE price > 3
+        GROUP BY symbol""",
+    "rows_per_symbol": """SELECT symbol, count(*) AS n, max(price) AS high
+        FROM trades [ROWS 25 SLIDE 10 PER symbol] WHERE vol > 5 GROUP BY symbol""",
 }
 # Joins after a while; its first window starts after what was seen until then.
 LATER = (

@@ -28,6 +28,8 @@ Row = dict[tuple[str, str], Any]  # (table alias, column): value
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _RANGE = re.compile(r"\[\s*RANGE\s*'([^']*)'\s*SLIDE\s*'([^']*)'\s*\]", re.IGNORECASE)
+_ROWS = re.compile(r"\[\s*ROWS\s+(\d+)\s+SLIDE\s+(\d+)(?:\s+PER\s+([^\]]*))?\s*\]", re.IGNORECASE)
+_POSITION = "__position"
 _UNITS = {
     "us microsecond microseconds": 1,
     "ms millisecond milliseconds": 1_000,
@@ -74,12 +76,16 @@ def evaluate(
     00:05 00:15 7
     00:10 00:20 4
     """
-    text, clause = _cut_range_clause(sql)
+    text, by_rows = _cut_rows_clause(sql)
+    text, clause = _cut_range_clause(text)
     select = _parse(text)
+    if by_rows is not None:
+        rows = _with_positions(rows, time, types, by_rows.per)
+        types = {**types, _POSITION: "bigint"}
     typed = {name: parse_type(kind) for name, kind in types.items()}
     callables = {n: (f, typed.get(f"{n}()", BOOLEAN)) for n, f in functions.items()}
     scope, joined = _enrich(select, rows, tables, typed, callables)
-    window, keys = _grouping(select, clause, time, scope)
+    window, keys = _grouping(select, clause, by_rows, time, scope)
 
     def over_row(node: exp.Expression) -> Scalar:
         return bind(node, scope.column, callables)
@@ -120,6 +126,43 @@ class Window:
 
 
 @dataclass(frozen=True)
+class RowWindow:
+    """Windows that end after every `slide` rows, over the last `range` rows by then."""
+
+    range: int
+    slide: int
+    per: tuple[str, ...]
+    time: exp.Expression
+
+    def containing(self, position: int | None) -> Iterator[tuple[int, int]]:
+        """All windows that a position lies in."""
+        if position is None:
+            return
+        for end in range(self.slide, position + self.range + 1, self.slide):
+            if end - self.range <= position < end:
+                yield end - self.range, end
+
+
+def _with_positions(
+    rows: list[dict[str, Any]], time: str, types: Mapping[str, str], per: tuple[str, ...]
+) -> list[dict[str, Any]]:
+    """Number rows by time, then by all columns in the order of `types`; NULL comes first."""
+    columns = [name for name in types if not re.search(r"[.(]", name)]
+
+    def place(row: dict[str, Any]) -> list[Any]:
+        values = [utc(row[time]), *(row[c] for c in columns if c != time)]
+        return [(value is not None, 0 if value is None else order(value)) for value in values]
+
+    counts: dict[Any, int] = {}
+    numbered = [{**row, _POSITION: None} for row in rows if row[time] is None]
+    for row in sorted((row for row in rows if row[time] is not None), key=place):
+        key = tuple(order(row[c]) for c in per)
+        numbered.append({**row, _POSITION: counts.get(key, 0)})
+        counts[key] = counts.get(key, 0) + 1
+    return numbered
+
+
+@dataclass(frozen=True)
 class Scope:
     """The columns that names may mean, in the order in which tables were joined."""
 
@@ -148,6 +191,15 @@ def _cut_range_clause(sql: str) -> tuple[str, tuple[int, int] | None]:
     return text, (_micros(found[1]), _micros(found[2]))
 
 
+def _cut_rows_clause(sql: str) -> tuple[str, RowWindow | None]:
+    found = _ROWS.search(sql)
+    if found is None:
+        return sql, None
+    text = sql[: found.start()] + " " + sql[found.end() :]
+    per = tuple(name.strip() for name in found[3].split(",")) if found[3] else ()
+    return text, RowWindow(int(found[1]), int(found[2]), per, exp.column(_POSITION))
+
+
 def _parse(text: str) -> exp.Select:
     spark = Spark()
     tokens = spark.tokenize(text)
@@ -169,10 +221,16 @@ def _micros(text: str) -> int:
 
 
 def _grouping(
-    select: exp.Select, clause: tuple[int, int] | None, time: str, scope: Scope
-) -> tuple[Window, list[exp.Expression]]:
+    select: exp.Select,
+    clause: tuple[int, int] | None,
+    by_rows: RowWindow | None,
+    time: str,
+    scope: Scope,
+) -> tuple[Window | RowWindow, list[exp.Expression]]:
     """The window, and the other keys with aliases and positions replaced by what they mean."""
-    window = Window(exp.column(time), *clause, -clause[0]) if clause else None  # ends at multiples
+    window: Window | RowWindow | None = by_rows
+    if clause:
+        window = Window(exp.column(time), *clause, -clause[0])  # ends at multiples
     keys: list[exp.Expression] = []
     for node in select.args["group"].expressions if select.args.get("group") else ():
         if isinstance(node, exp.Anonymous) and node.name.lower() == "window":

@@ -67,6 +67,12 @@ def planned(path: Path) -> str:
     return (_estimated if "sketches" in workload.head else _shared)(workload) + "\n"
 
 
+def bound_queries(path: Path) -> list[BoundQuery]:
+    """The queries of a workload over one stream, with types."""
+    workload = _read(path)
+    return [_bound(name, sql, workload) for name, sql in workload.queries.items()]
+
+
 @dataclass(frozen=True, slots=True)
 class _Relation:
     """A stream or a table: its columns with their types, and its time or key."""

@@ -121,7 +121,8 @@ def _cases(
     names = draw(st.lists(st.sampled_from(list(COLUMNS)), min_size=3, max_size=7, unique=True))
     columns = {name: COLUMNS[name] for name in names}
     rows = draw(_rows(columns, _moments(windows, far_apart=far_apart), max_rows))
-    types = {"u": "int", TIME: "timestamp"} | {name: kind for name, (kind, _) in columns.items()}
+    types = {TIME: "timestamp"} | {name: kind for name, (kind, _) in columns.items()}
+    types["u"] = "int"  # the last one: rows of the same time are ordered by the others first
     tables: dict[str, Any] = {}
     key = ""
     if (keys := [c for c in ("k", "j") if c in columns]) and draw(st.booleans()):
@@ -233,6 +234,8 @@ def _windows(draw: st.DrawFn, forms: tuple[str, ...]) -> Window:
     unit = draw(st.sampled_from([1_000_000, 60_000_000, 250_000, 3_600_000_000]))
     slide = draw(st.integers(1, 12))
     range_ = draw(st.just(slide) | st.integers(slide, 5 * slide))
+    if form in ("rows", "per"):
+        return Window(form, draw(st.just(range_) | st.integers(1, 5 * slide)), slide, 0)
     if form == "range":
         # Every window ends at a multiple of the slide; a short one leaves gaps.
         range_ = draw(st.just(range_) | st.integers(1, 5 * slide))

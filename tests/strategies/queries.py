@@ -22,7 +22,7 @@ Texts = st.SearchStrategy[str]
 
 @dataclass(frozen=True)
 class Window:
-    """A window of a query, in microseconds; `form` is "window" or "range"."""
+    """A window of a query, in microseconds or in rows; `form` is "window", "range" or "rows"."""
 
     form: str
     range: int
@@ -34,12 +34,14 @@ class Window:
         """What stands behind the stream's name."""
         if self.form == "window":
             return ""
+        if self.form in ("rows", "per"):
+            return f" [ROWS {self.range} SLIDE {self.slide}]"
         return f" [RANGE '{_length(self.range)}' SLIDE '{_length(self.slide)}']"
 
     @property
     def key(self) -> list[str]:
         """What stands in GROUP BY."""
-        if self.form == "range":
+        if self.form != "window":
             return []
         lengths = [self.range]
         if self.slide != self.range or self.offset:
@@ -91,23 +93,34 @@ class Query:
     window_first: bool
 
     @property
+    def clause(self) -> str:
+        """The clause of the window; rows are counted per key if the query has one to count by."""
+        columns = [key.column for key in self.keys if key.column]
+        per = f" PER {', '.join(columns)}" if self.window.form == "per" and columns else ""
+        return self.window.clause.replace("]", f"{per}]")
+
+    @property
     def text(self) -> str:
         named = [f"{item} AS a{n}" for n, item in enumerate(self.items)]
         keys = [key.group for key in self.keys]
         groups = [*self.window.key, *keys] if self.window_first else [*keys, *self.window.key]
         return (
             f"SELECT {', '.join([*(key.item for key in self.keys if key.item), *named])}"
-            f" FROM {STREAM}{self.window.clause}{self.alias}{self.join}{self.where}"
+            f" FROM {STREAM}{self.clause}{self.alias}{self.join}{self.where}"
             f"{' GROUP BY ' if groups else ''}{', '.join(groups)}{self.having}"
         )
 
 
 @dataclass(frozen=True)
 class Key:
-    """What to group by, and how to select it; empty if it is not selected."""
+    """What to group by, and how to select it; empty if it is not selected.
+
+    `column` is the column of the stream that it is; empty if it is none.
+    """
 
     group: str
     item: str
+    column: str
 
 
 @st.composite
@@ -147,7 +160,7 @@ def _parts(data: Data, renamed: dict[str, str], *, joined: bool) -> dict[str, st
     return {
         "where": st.just("") | where,
         "items": st.lists(item, min_size=1, max_size=3).map(tuple),
-        "keys": _keys(attributes).map(tuple),
+        "keys": _keys(attributes, {*data.types} - {*renamed}).map(tuple),
         "having": st.just("") | st.just("") | st.just("") | having,
         "window_first": st.booleans(),
     }
@@ -294,14 +307,16 @@ def _joins(draw: st.DrawFn, data: Data, stream: str) -> tuple[str, dict[str, str
 
 
 @st.composite
-def _keys(draw: st.DrawFn, attributes: list[Attribute]) -> list[Key]:
+def _keys(draw: st.DrawFn, attributes: list[Attribute], own: set[str]) -> list[Key]:
     texts = [a.text for a in attributes if a.text != TIME]
     chosen = draw(st.lists(st.sampled_from(texts), max_size=2, unique=True))
     keys: list[Key] = []
     for number, text in enumerate(chosen):
-        forms = [Key(text, f"{text} AS g{number}"), Key(f"g{number}", f"{text} AS g{number}")]
+        column = text if text in own else ""
+        named = f"{text} AS g{number}"
+        forms = [Key(text, named, column), Key(f"g{number}", named, column)]
         if re.fullmatch(r"[\w.]+", text):
-            forms = [Key(text, text), Key(text, ""), *forms]
+            forms = [Key(text, text, column), Key(text, "", column), *forms]
         keys.append(draw(st.sampled_from(forms)))
     return keys
 

@@ -22,6 +22,7 @@ from pyspark.sql import DataFrame, SparkSession
 from gingham.checkpoint.files import Files
 from gingham.checkpoint.lease import Lease
 from gingham.checkpoint.log import Log
+from gingham.logical.window import Clock
 from gingham.optimizer import optimize
 from gingham.optimizer.choose_ways import Way
 from gingham.optimizer.cost import Cost
@@ -33,9 +34,11 @@ from gingham.sinks.answer import Answer, StoredAnswer
 from gingham.sinks.delivery import Delivery
 from gingham.stream.clock import Timing
 from gingham.stream.exact import ExactWork
-from gingham.stream.executor_shards import ExecutorShards, ShardFolder
+from gingham.stream.executor_shards import ExecutorFolder, ExecutorShards
 from gingham.stream.growing_records import StreamRecords
+from gingham.stream.held_rows import HeldRows
 from gingham.stream.loop import StreamLoop
+from gingham.stream.numbering import Numbering
 from gingham.stream.planner import Job
 from gingham.stream.settings import StreamSettings
 
@@ -45,24 +48,34 @@ ROWS = pa.schema([("ts", pa.timestamp("us", "UTC")), ("k", pa.string()), ("v", p
 
 @dataclass(frozen=True)
 class Counted:
-    """How many rows have v > low, but for one, by key or not, in windows of so many seconds."""
+    """How many rows have v > low, but for one, by key or not, in windows of so many seconds.
+
+    Or in windows of so many rows: `over` is "time", "rows", or "rows per key" if it is keyed.
+    """
 
     length: int
     slide: int
     low: int
     keyed: bool
     but: int
+    over: str = "time"
 
     def wants(self, value: int) -> bool:
         return value > self.low and value != self.but
 
     @property
     def sql(self) -> str:
-        key, group = ("k, ", "k, ") if self.keyed else ("", "")
+        keys = ["k"] if self.keyed else []
+        clause, by = "", list(keys)
+        if self.over == "time":
+            by.append(f"window(ts, '{self.length} seconds', '{self.slide} seconds')")
+        else:
+            per = " PER k" if self.over == "rows per key" else ""
+            clause = f" [ROWS {self.length} SLIDE {self.slide}{per}]"
         return (
-            f"SELECT {key}count(*) AS n, sum(v) AS s FROM t "
-            f"WHERE v > {self.low} AND v <> {self.but} "
-            f"GROUP BY {group}window(ts, '{self.length} seconds', '{self.slide} seconds')"
+            f"SELECT {', '.join([*keys, 'count(*) AS n', 'sum(v) AS s'])} FROM t{clause} "
+            f"WHERE v > {self.low} AND v <> {self.but}"
+            f"{' GROUP BY ' if by else ''}{', '.join(by)}"
         )
 
 
@@ -90,26 +103,27 @@ class Life:
 
 
 @st.composite
-def lives(draw: st.DrawFn) -> Life:
+def lives(draw: st.DrawFn, *, of_rows: bool = False) -> Life:
+    """Draw a life; with windows of rows, too, if asked."""
     length = draw(st.integers(2, 5))
     batches: list[list[Row]] = []
     for number in range(length):
         second = st.integers(number * 4 - 3, number * 4 + 6) | st.none()
         row = st.tuples(second, st.sampled_from(["a", "b", None]), st.integers(0, 9))
         batches.append(draw(st.lists(row, min_size=number % 2, max_size=8)))
-    queries = {
-        f"q{i}": (
-            Counted(
-                *draw(st.sampled_from([(4, 4), (6, 2), (5, 3), (2, 2)])),
-                draw(st.integers(0, 8)),
-                draw(st.booleans()),
-                draw(st.integers(4, 9)),
-            ),
-            draw(st.integers(0, length // 2)),
-            draw(st.integers(length // 2 + 1, length)),
+    queries: dict[str, tuple[Counted, int, int]] = {}
+    for i in range(draw(st.integers(1, 4))):
+        query = Counted(
+            *draw(st.sampled_from([(4, 4), (6, 2), (5, 3), (2, 2)])),
+            draw(st.integers(0, 8)),
+            draw(st.booleans()),
+            draw(st.integers(4, 9)),
         )
-        for i in range(draw(st.integers(1, 4)))
-    }
+        if of_rows:
+            clocks = ["time", "rows", "rows per key" if query.keyed else "rows"]
+            query = replace(query, over=draw(st.sampled_from(clocks)))
+        since, until = st.integers(0, length // 2), st.integers(length // 2 + 1, length)
+        queries[f"q{i}"] = query, draw(since), draw(until)
     crashes = draw(st.lists(st.integers(1, 2 * length + 2), min_size=1, max_size=4))
     return Life(
         batches,
@@ -150,6 +164,19 @@ class Kept:
 @settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(life=lives())
 def test_every_answer_once(spark: SparkSession, monkeypatch: pytest.MonkeyPatch, life: Life):
+    with_crashes(spark, monkeypatch, life)
+
+
+@settings(max_examples=4, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(life=lives(of_rows=True))
+def test_every_answer_of_rows_once(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, life: Life
+):
+    with_crashes(spark, monkeypatch, life)
+
+
+def with_crashes(spark: SparkSession, monkeypatch: pytest.MonkeyPatch, life: Life) -> None:
+    """Live to the end, however often the process dies; then every answer is there once."""
     times = count()
 
     def planted(
@@ -165,14 +192,16 @@ def test_every_answer_once(spark: SparkSession, monkeypatch: pytest.MonkeyPatch,
     ) -> Plan:
         """Newcomers grow anywhere; grids that stand go where chance wants when woven anew."""
         stands, turn = fixed or FixedDecisions(), next(times)
+        clocks = [Clock(), Clock(by_rows=True), Clock(by_rows=True, per=("k",))]
 
-        def tree(name: str) -> int:
-            grid = stands.grid_of_query.get(name)
+        def tree(query: BoundQuery) -> int:
+            grid = stands.grid_of_query.get(query.name)
+            first = life.trees * clocks.index(query.window.clock)
             if grid is None:
-                return int(name[1:]) % life.trees
-            return (grid + turn) % life.trees if reweave else stands.tree_of_grid[grid]
+                return first + int(query.name[1:]) % life.trees
+            return first + (grid + turn) % life.trees if reweave else stands.tree_of_grid[grid]
 
-        trees = trees or {q.name: tree(q.name) for q in queries}
+        trees = trees or {q.name: tree(q) for q in queries}
         way = life.ways[turn % len(life.ways)]
         return optimize(stream, queries, cost, load, fixed, trees, way=way)
 
@@ -209,15 +238,30 @@ STEADY = Life(
     tolerance=2.0,
     fragments=False,
 )
+STEADY_ROWS = replace(
+    STEADY,
+    batches=STEADY.batches[:4],
+    queries={
+        "q0": (Counted(6, 4, 1, keyed=False, but=4, over="rows"), 0, 4),
+        "q1": (Counted(3, 2, 0, keyed=True, but=7, over="rows per key"), 0, 4),
+        "q2": (Counted(2, 2, 0, keyed=True, but=9, over="rows per key"), 2, 4),
+    },
+)
 CRASHES = int(os.environ.get("GINGHAM_CRASHES", "1"))  # for each place of the shards
 
 
-@pytest.mark.parametrize("records", [False, True], ids=["shards", "records"])
-@pytest.mark.parametrize("most", [10**6, 0], ids=["near", "far"])
-def test_a_crash_at_any_write(
-    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, most: int, *, records: bool
-):
-    life = replace(STEADY, most=most, records=records)
+@pytest.mark.parametrize(
+    "life",
+    [
+        STEADY,
+        replace(STEADY, most=0),
+        replace(STEADY, records=True),
+        replace(STEADY, most=0, records=True),
+        STEADY_ROWS,
+    ],
+    ids=["near", "far", "near records", "far records", "rows"],
+)
+def test_a_crash_at_any_write(spark: SparkSession, monkeypatch: pytest.MonkeyPatch, life: Life):
     writes = crashed_at(spark, monkeypatch, life, None, after=False)
     points = [(nth, after) for nth in range(1, writes + 1) for after in (False, True)]
     step = max(1, len(points) // CRASHES)
@@ -259,7 +303,7 @@ def assert_all_once(kept: Kept, life: Life) -> None:
         ).to_pylist()
     }
     assert sum(table.num_rows for table in kept.answers.values()) == len(found)
-    assert found == set(expected(life))
+    assert found == {*expected(life), *expected_of_rows(life)}
 
 
 def live(
@@ -296,7 +340,8 @@ def live(
     lease = Lease.take(files.within("lease"))
     log, delivery = Log(files, lease), Delivery(kept, files, lease)
     shards = ExecutorShards(spark, files.within("executors"), lease)
-    work = ExactWork(job, log, delivery, shards, settings)
+    numbering = Numbering("ts", HeldRows(spark, files.within("held"), lease))
+    work = ExactWork(job, log, delivery, shards, numbering, settings)
     loop = StreamLoop(["t"], work, log, delivery, [], settings)
     loop.recover()
     while number < len(life.batches):
@@ -334,9 +379,13 @@ def dying(
         with write(), _opened(self, name, once=once) as stream:
             yield stream
 
-    def shards_written(self: ExecutorShards, folder: str, shards: DataFrame) -> ShardFolder:
+    def shards_written(self: ExecutorShards, folder: str, shards: DataFrame) -> ExecutorFolder:
         with write():
             return _shards_written(self, folder, shards)
+
+    def rows_written(self: HeldRows, folder: str, rows: DataFrame) -> ExecutorFolder:
+        with write():
+            return _rows_written(self, folder, rows)
 
     def answer_written(files: Files, folder: str, answer: DataFrame) -> StoredAnswer:
         with write():
@@ -345,12 +394,14 @@ def dying(
     with monkeypatch.context() as patch:
         patch.setattr(Files, "opened", opened)
         patch.setattr(ExecutorShards, "_written", shards_written)
+        patch.setattr(HeldRows, "_written", rows_written)
         patch.setattr(StoredAnswer, "written", answer_written)
         yield lambda: written
 
 
 _opened, _answer_written = Files.opened, StoredAnswer.written
 _shards_written = ExecutorShards._written  # pyright: ignore[reportPrivateUsage]
+_rows_written = HeldRows._written  # pyright: ignore[reportPrivateUsage]
 
 
 def expected(life: Life) -> Iterator[tuple[str, int, str | None, int, int]]:
@@ -364,7 +415,7 @@ def expected(life: Life) -> Iterator[tuple[str, int, str | None, int, int]]:
         seen += rows
         before, after = latest[number], latest[number + 1]
         for name, (query, born, died) in life.queries.items():
-            if born <= number < died and after is not None:
+            if query.over == "time" and born <= number < died and after is not None:
                 yield from _closed(name, query, seen, before, after, latest[born], life.delay)
 
 
@@ -398,3 +449,62 @@ def _closed(
         for key in {k for k, _ in inside}:
             values = [v for k, v in inside if k == key]
             yield name, start * SECOND, key, len(values), sum(values)
+
+
+def expected_of_rows(life: Life) -> Iterator[tuple[str, int, str | None, int, int]]:
+    """Windows of rows in the batch that numbers their last row, once the watermark has passed it.
+
+    The rows of each clock (whole stream, or per key) are numbered as long as it has a query.
+    """
+    waiting: list[tuple[int, str | None, int]] = []
+    numbered: dict[str, dict[str | None, list[tuple[str | None, int]]]] = {}
+    born_at: dict[str, dict[str | None, int]] = {}
+    latest: int | None = None
+    for number, rows in enumerate(life.batches):
+        timed = [(second, k, v) for second, k, v in rows if second is not None]
+        waiting += [r for r in timed if latest is None or r[0] >= latest - life.delay]
+        seen = [r[0] for r in timed] if latest is None else [latest, *(r[0] for r in timed)]
+        latest = max(seen, default=None)
+        alive = {
+            name: query
+            for name, (query, born, died) in life.queries.items()
+            if query.over != "time" and born <= number < died
+        }
+        clocks = {query.over for query in alive.values()}
+        numbered = {clock: numbered.get(clock, {}) for clock in clocks}
+        for name, query in alive.items():
+            if life.queries[name][1] == number:
+                born_at[name] = {key: len(found) for key, found in numbered[query.over].items()}
+        if not clocks or latest is None:
+            waiting = []
+            continue
+        passed = [row for row in waiting if row[0] < latest - life.delay]
+        waiting = [row for row in waiting if row[0] >= latest - life.delay]
+        passed.sort(key=lambda row: (row[0], row[1] is not None, row[1] or "", row[2]))
+        for clock, of_key in numbered.items():
+            before = {key: len(found) for key, found in of_key.items()}
+            for _, k, v in passed:
+                of_key.setdefault(k if clock == "rows per key" else None, []).append((k, v))
+            for name, query in alive.items():
+                for key, found in of_key.items() if query.over == clock else ():
+                    born = born_at[name].get(key)
+                    yield from _closed_rows(name, query, found, before.get(key, 0), born)
+
+
+def _closed_rows(
+    name: str,
+    query: Counted,
+    rows: list[tuple[str | None, int]],
+    before: int,
+    born: int | None,
+) -> Iterator[tuple[str, int, str | None, int, int]]:
+    for end in range(query.slide, len(rows) + 1, query.slide):
+        start = end - query.length
+        if end <= before or (born is not None and start < born):
+            continue
+        inside = [
+            (k if query.keyed else None, v) for k, v in rows[max(start, 0) : end] if query.wants(v)
+        ]
+        for key in {k for k, _ in inside}:
+            values = [v for k, v in inside if k == key]
+            yield name, start, key, len(values), sum(values)

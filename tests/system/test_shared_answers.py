@@ -88,16 +88,41 @@ def test_the_session_time_zone_moves_no_window(spark: SparkSession, zone: str, c
         spark.conf.set("spark.sql.session.timeZone", "UTC")
 
 
+@settings(max_examples=10, suppress_health_check=_FIXTURES)
+@given(case=cases(forms=("rows", "rows", "per", "per", "range")), way=WAYS, data=st.data())
+def test_windows_of_rows_equal_the_reference(
+    spark: SparkSession, case: Case, way: Way, data: st.DataObject
+):
+    most = data.draw(st.sampled_from([1_000_000, 1_000_000, 0]), label="most on the driver")
+    partitions = data.draw(st.integers(1, 3), label="partitions")
+    loom = _loom(spark, case, partitions)
+    answers = loom.run(way=way, most_on_driver=most)
+    _all_shared(loom, answers)
+    for name, query in zip(loom.queries, case.queries, strict=True):
+        assert_same(case.expected(query), answers.arrow(name).to_pylist(), query=query)
+    answers.release()
+
+
+@settings(max_examples=3, suppress_health_check=_FIXTURES)
+@given(case=cases(forms=("rows", "per"), max_queries=2, max_rows=20))
+def test_windows_of_rows_alone_in_spark_equal_the_reference(spark: SparkSession, case: Case):
+    loom = _loom(spark, case)
+    for name, query in zip(loom.queries, case.queries, strict=True):
+        alone = loom.alone(name).toArrow().to_pylist()
+        assert_same(case.expected(query), alone, query=f"alone in Spark: {query}")
+
+
 def _all_shared(loom: Loom, answers: Answers) -> None:
     """No query ran alone but those that may raise: an answer must not come from elsewhere."""
     alone = set(answers.statistics.apart)
     assert not alone, [loom.alone(name) for name in alone]
 
 
-def _loom(spark: SparkSession, case: Case) -> Loom:
+def _loom(spark: SparkSession, case: Case, partitions: int | None = None) -> Loom:
     register_functions(spark)
     loom = Loom(spark)
-    loom.stream(STREAM, case.dataframe(spark), time=TIME)
+    rows = case.dataframe(spark)
+    loom.stream(STREAM, rows if partitions is None else rows.repartition(partitions), time=TIME)
     for name, (_, key) in case.tables.items():
         loom.table(name, case.table_dataframe(spark, name), key=key)
     for number, query in enumerate(case.queries):

@@ -12,6 +12,7 @@ WINDOW_END = "window_end"
 TIME = "__time"  # event time in microseconds
 SLICE = "__slice"
 CELL = "__cell"  # a cell of some grid, numbered over all grids of the forest
+POSITION = "__position"  # how many rows come before a row, on the clock of its windows
 CODE = "__code"  # slice and cell in one long, the key that shards are grouped by
 MATCHED = "__matched"  # after a table's name: whether a lookup found a row
 INSTANT = "__instant"  # where a shard's slice begins, in microseconds
@@ -28,7 +29,7 @@ COUNTERS = "__counters"  # of a sketch, as 64-bit words one after the other
 # Also those of one step only: values of attributes, lookups, queries, buckets.
 _RESERVED = re.compile(
     r"__(time|slice|cell|code|matched|instant|fresh|rows|late|latest|ahead"
-    r"|fragment|sketch|epoch|counters|one|query|bucket|timeless|window|slice_number|cell_number"
+    r"|fragment|sketch|epoch|counters|one|query|bucket|timeless|window|slice_number|cell_number|position"
     r"|(slice|interval|key|partial|aggregate|word|value|position|lookup|alias|input)_\w+)",
     re.IGNORECASE,
 )

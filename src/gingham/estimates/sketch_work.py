@@ -88,7 +88,12 @@ class SketchWork:
         return parse_duration(self._session.source(stream).watermark or "0 seconds")
 
     def compute(
-        self, stream: str, rows: DataFrame | None, last: Entry, watch: Stopwatch
+        self,
+        stream: str,
+        rows: DataFrame | None,
+        last: Entry,
+        watch: Stopwatch,
+        watermark: int | None = None,  # noqa: ARG002  (time does not pass without rows here)
     ) -> Computed:
         """Plan, and sketch the rows of a stream's micro-batch."""
         assert rows is not None  # time does not pass without rows where streams are joined

@@ -8,6 +8,7 @@ import pyarrow as pa
 from gingham.aggregates import Partial, State
 from gingham.core.arrays import Bools, Ints
 from gingham.finals.frames import Due, Frames, frames, ranges
+from gingham.finals.row_counts import RowsDue
 from gingham.finals.shards import GridShards, ShardTable
 from gingham.plan.bound import BoundQuery, ConditionalAggregate
 from gingham.plan.condition_cache import ConditionCache
@@ -15,7 +16,10 @@ from gingham.plan.grid import Grid
 
 
 def answer(
-    query: BoundQuery, table: ShardTable, conditions: ConditionCache, due: Due | None = None
+    query: BoundQuery,
+    table: ShardTable,
+    conditions: ConditionCache,
+    due: Due | RowsDue | None = None,
 ) -> pa.Table:
     """Answer one query from shards: bounds, keys and aggregates of each window and group.
 
@@ -25,8 +29,8 @@ def answer(
     shards = table.of(grid)
     where = conditions.truths(grid, query.where).true
     positions = shards.merged_over_cells(where, None).positions
-    windows = _answered_frames(positions, query, shards, due, where)
-    # Microseconds are what timestamps are made of.
+    windows = _answered_frames(positions, query, grid, shards, due, where)
+    # Microseconds are what timestamps are made of; positions are what they are.
     instants = (windows.starts, windows.starts + query.window.range)
     bounds = [pa.array(i).view(f.type) for i, f in zip(instants, query.slots, strict=False)]
     keys = [shards.key(grid.keys.index(k), windows.groups, grid.keys) for k in query.keys]
@@ -41,16 +45,25 @@ def answer(
 
 
 def _answered_frames(
-    positions: Ints, query: BoundQuery, shards: GridShards, due: Due | None, where: Bools
+    positions: Ints,
+    query: BoundQuery,
+    grid: Grid,
+    shards: GridShards,
+    due: Due | RowsDue | None,
+    where: Bools,
 ) -> Frames:
     """The frames (windows of groups) that hold one of the positions; only due ones, if given."""
     windows = shards.frames(positions, query.window)
     if due is None:
         return windows
-    nowhere = np.empty(0, dtype=np.int64)
-    fresh = shards.fresh_positions(where) if due.open is not None else nowhere
+    watched = due.early or (isinstance(due, Due) and due.open is not None)
+    fresh = shards.fresh_positions(where) if watched else np.empty(0, dtype=np.int64)
     touched = frames(fresh, shards.instants, query.window)
-    return windows.where(due.of(windows, touched, query.window))
+    if isinstance(due, Due):
+        return windows.where(due.of(windows, touched, query.window))
+    every = np.arange(shards.group_count)
+    per = [shards.key(grid.keys.index(k), every, grid.keys) for k in query.window.clock.per]
+    return windows.where(due.of(windows, touched, query.window, per, len(every)))
 
 
 def _aggregate_values(

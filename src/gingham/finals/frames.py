@@ -68,16 +68,29 @@ class Due:
     def of(self, windows: Frames, touched: Frames, window: Window) -> Bools:
         """A flag for each window: whether it is due; `touched` are those with a fresh shard."""
         ends = windows.starts + window.range
-        due = (ends > self.closed) & (ends <= self.closes)
+        changed = None
         if self.open is not None:
             changed = (ends > self.open) & windows.among(touched)
-            due |= changed if self.early else changed & (ends <= self.closes)
+        due = due_ends(ends, self.closed, self.closes, changed, early=self.early)
         return due & (windows.starts > self.born)
 
     def reach(self, window: Window) -> tuple[int, int]:
         """The instants [low, high) within which shards are needed to answer the due windows."""
         lowest = self.closed if self.open is None else min(self.open, self.closed)
         return max(lowest - window.range, self.born), FOREVER if self.early else self.closes
+
+
+def due_ends(
+    ends: Ints, closed: int | Ints, closes: int | Ints, changed: Bools | None, *, early: bool
+) -> Bools:
+    """A flag for each window, given by its end: whether it is due, as `Due` says.
+
+    `changed` are flags of windows that are open, or were until lately, and have a fresh shard.
+    """
+    due = (ends > closed) & (ends <= closes)
+    if changed is not None:
+        due |= changed if early else changed & (ends <= closes)
+    return due
 
 
 def frames(positions: Ints, instants: Ints, window: Window) -> Frames:

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from gingham.core.time import format_duration
 from gingham.logical.predicate import Axis
 from gingham.plan.fold import FoldedCells
 from gingham.plan.forest import Forest, Plan
@@ -31,6 +30,8 @@ def _plan_lines(plan: Plan, folded_cells: FoldedCells) -> Iterator[str]:
     trees = f"{len(forest.trees)} trees, " if len(forest.trees) > 1 else ""
     both = bool(forest.grids) and forest is not whole
     passes = "two passes" if both else "one pass"
+    if len(whole.by_clock) > 1:
+        passes = f"for each of {', '.join(map(str, whole.by_clock))}: {passes}"
     yield f"{plan.stream}: {len(whole.queries)} queries, {trees}{passes} over the rows"
     for join, drops_unmatched in plan.joins:
         treated = "dropped" if drops_unmatched else "kept"
@@ -81,10 +82,12 @@ def _slice_lines(forest: Forest) -> Iterator[str]:
         how = str(slices) if slices else "listed around the data, panes beyond: the pattern is long"
         of = f" of tree {tree}" if len(forest.trees) > 1 else ""
         edges = f"{len(classes)} classes of edges"
+        clock = windows[0].clock
+        of += f" by {clock}" if clock.by_rows else ""
         yield f"  slices{of}: {len(set(windows))} different windows, {edges}, {how}"
         if len(forest.trees) > 1:
             slides = sorted({w.slide for w in windows})
-            span = " to ".join(format_duration(s) for s in dict.fromkeys((slides[0], slides[-1])))
+            span = " to ".join(clock.length(s) for s in dict.fromkeys((slides[0], slides[-1])))
             yield f"    {len(windows)} queries, every {span}"
 
 

@@ -33,6 +33,11 @@ class Catalog:
     # Views without rows and with the same columns, over which Spark analyses queries.
     stand_ins: Mapping[str, str] = field(default_factory=dict[str, str])
 
-    def stand_in(self, relation: str) -> str:
+    # The same for queries by rows: the bounds of their windows are positions.
+    stand_ins_by_rows: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    def stand_in(self, relation: str, *, by_rows: bool = False) -> str:
         """The name of the view that stands for a relation when Spark analyses a query."""
-        return self.stand_ins.get(relation.lower(), relation)
+        name = relation.lower()
+        view = self.stand_ins_by_rows.get(name) if by_rows else None
+        return view or self.stand_ins.get(name, relation)

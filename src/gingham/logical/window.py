@@ -1,4 +1,4 @@
-"""Windows: half-open spans of event time that repeat with a slide."""
+"""Windows: half-open spans of event time, or of positions of rows, that repeat with a slide."""
 
 from __future__ import annotations
 
@@ -15,8 +15,39 @@ MOST_WINDOWS_OF_A_ROW = 100_000  # a day of windows that start every second has 
 
 
 @dataclass(frozen=True, slots=True)
+class Clock:
+    """What windows are measured in: event time, or rows, of the whole stream or of each key.
+
+    By time an instant is a microsecond; by rows it is the position of a row: how many rows of the
+    stream come before it, or how many with the same values in the columns `per`, given as SQL.
+
+    >>> str(Clock()), str(Clock(by_rows=True)), str(Clock(by_rows=True, per=("symbol",)))
+    ('time', 'rows', 'rows per symbol')
+    """
+
+    by_rows: bool = False
+    per: tuple[str, ...] = ()
+
+    def length(self, instants: int) -> str:
+        """A length on this clock as text.
+
+        >>> EVENT_TIME.length(720_000_000), Clock(by_rows=True).length(100)
+        ('12 min', '100 rows')
+        """
+        return f"{instants:,} rows" if self.by_rows else format_duration(instants)
+
+    def __str__(self) -> str:
+        if not self.by_rows:
+            return "time"
+        return f"rows per {', '.join(self.per)}" if self.per else "rows"
+
+
+EVENT_TIME = Clock()
+
+
+@dataclass(frozen=True, slots=True)
 class Window:
-    """Spans [start + k * slide, start + k * slide + range) for every integer k, in microseconds.
+    """Spans [start + k * slide, start + k * slide + range) for every integer k, on a clock.
 
     >>> ten_every_four = Window.starting_at(10, 4)       # [0---------10) [4---------14)
     >>> ten_every_four.classes
@@ -30,28 +61,34 @@ class Window:
     range: int
     slide: int
     start: int = 0
+    clock: Clock = EVENT_TIME
 
     def __post_init__(self) -> None:
+        text = self.clock.length
         for what, length in (("range", self.range), ("slide", self.slide)):
             if length <= 0:
                 raise QueryError(
-                    f"a window with {what} {format_duration(length)}",
+                    f"a window with {what} {text(length)}",
                     f"the {what} of a window must be longer than nothing",
-                    "for example window(ts, '10 minutes', '5 minutes')",
+                    "for example [ROWS 1000 SLIDE 100]"
+                    if self.clock.by_rows
+                    else "for example window(ts, '10 minutes', '5 minutes')",
                 )
             if length > CENTURY:
                 raise QueryError(
-                    f"a window with {what} {format_duration(length)}",
-                    f"the {what} of a window is at most a century: instants end soon after that",
-                    "for example window(ts, '365 days')",
+                    f"a window with {what} {text(length)}",
+                    f"the {what} of a window is at most {text(CENTURY)}"
+                    if self.clock.by_rows
+                    else f"the {what} of a window is at most a century: instants end soon after "
+                    "that",
+                    "fewer rows" if self.clock.by_rows else "for example window(ts, '365 days')",
                 )
         if self.range > MOST_WINDOWS_OF_A_ROW * self.slide:
             raise QueryError(
-                f"a window with range {format_duration(self.range)} and slide "
-                f"{format_duration(self.slide)}",
+                f"a window with range {text(self.range)} and slide {text(self.slide)}",
                 f"every row would be in {self.range // self.slide:,} windows, each with an answer; "
                 f"{MOST_WINDOWS_OF_A_ROW:,} are allowed",
-                f"a slide of {format_duration(-(-self.range // MOST_WINDOWS_OF_A_ROW))} or more",
+                f"a slide of {text(-(-self.range // MOST_WINDOWS_OF_A_ROW))} or more",
             )
 
     @classmethod
@@ -60,9 +97,9 @@ class Window:
         return cls(range_, slide, offset % slide if slide > 0 else 0)
 
     @classmethod
-    def ending_at(cls, range_: int, slide: int) -> Window:
+    def ending_at(cls, range_: int, slide: int, clock: Clock = EVENT_TIME) -> Window:
         """The windows that end at multiples of the slide."""
-        return cls(range_, slide, -range_ % slide if slide > 0 else 0)
+        return cls(range_, slide, -range_ % slide if slide > 0 else 0, clock)
 
     @property
     def classes(self) -> tuple[ResidueClass, ...]:
@@ -77,5 +114,6 @@ class Window:
         return self.start + self.slide * np.arange(first, last + 1, dtype=np.int64)
 
     def __str__(self) -> str:
-        text = f"range {format_duration(self.range)} slide {format_duration(self.slide)}"
-        return f"{text} from {format_duration(self.start)}" if self.start else text
+        length = self.clock.length
+        text = f"range {length(self.range)} slide {length(self.slide)}"
+        return f"{text} from {length(self.start)}" if self.start else text

@@ -7,7 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
+from gingham.core.errors import QueryError
 from gingham.core.time import SECOND
+from gingham.logical.window import Clock
 from gingham.optimizer.cost import Cost
 from gingham.optimizer.grid_needs import GridPrice, Shape, need_of, needs_of
 from gingham.optimizer.tree_price import PricedTree, TreePricer, WovenTreeCost, query_weight
@@ -46,7 +48,45 @@ def choose_trees(
     Rows are cut into slices once for every tree, so several trees are compared with one tree for
     all queries. A second tree pays if its fewer slices, times the cells of its conditions, save
     enough shards. Fixed trees may take in other queries; with `reweave`, their grids may part.
+
+    The queries of each clock are woven apart: a slice of time is none of rows.
     """
+    chosen = [
+        _trees_of_clock(own, cost, statistics.on(clock), fixed, reweave=reweave)
+        for clock, own in by_clock(queries).items()
+    ]
+    return chosen[0] if len(chosen) == 1 else _beside_each_other(chosen)
+
+
+def by_clock(queries: Sequence[BoundQuery]) -> dict[Clock, tuple[BoundQuery, ...]]:
+    """The queries of each clock, in their order."""
+    found: dict[Clock, list[BoundQuery]] = {}
+    for query in queries:
+        found.setdefault(query.window.clock, []).append(query)
+    return {clock: tuple(own) for clock, own in found.items()}
+
+
+def _beside_each_other(chosen: Sequence[ChosenTrees]) -> ChosenTrees:
+    """The trees of several clocks, numbered one after the other."""
+    of_query: dict[str, int] = {}
+    prices: dict[int, GridPrice] = {}
+    for trees in chosen:
+        first = len(prices)
+        of_query |= {name: first + tree for name, tree in trees.of_query.items()}
+        prices |= {first + tree: price for tree, price in trees.prices.items()}
+    apart = "windows of time and of rows, or of rows of different keys, have no slices in common"
+    return ChosenTrees(of_query, prices, (apart, *(n for trees in chosen for n in trees.notices)))
+
+
+def _trees_of_clock(
+    queries: tuple[BoundQuery, ...],
+    cost: Cost,
+    statistics: RowStatistics,
+    fixed: FixedDecisions,
+    *,
+    reweave: bool,
+) -> ChosenTrees:
+    """Weave the queries of one clock."""
     pricer = TreePricer(queries, cost, statistics, fixed)
     single = pricer.tree(queries)
     if len(pricer.windows) == 1 or not pricer.second_tree_may_gain(single):
@@ -67,8 +107,11 @@ def several_trees_may_gain(
     queries: Sequence[BoundQuery], cost: Cost, statistics: RowStatistics
 ) -> bool:
     """Whether several trees may be cheaper than one; needs no sample of the rows to tell."""
-    pricer = TreePricer(tuple(queries), cost, statistics, FixedDecisions())
-    return len(pricer.windows) > 1 and pricer.second_tree_may_gain(pricer.tree(tuple(queries)))
+    for clock, own in by_clock(queries).items():
+        pricer = TreePricer(own, cost, statistics.on(clock), FixedDecisions())
+        if len(pricer.windows) > 1 and pricer.second_tree_may_gain(pricer.tree(own)):
+            return True
+    return False
 
 
 def forced_trees(
@@ -79,11 +122,17 @@ def forced_trees(
     fixed: FixedDecisions,
 ) -> ChosenTrees:
     """Price the trees that the user gives: the tree of each query, by name."""
-    pricer = TreePricer(queries, cost, statistics, fixed)
-    prices = {
-        tree: pricer.tree(tuple(q for q in queries if trees[q.name] == tree)).of_grids
-        for tree in sorted({trees[query.name] for query in queries})
-    }
+    prices: dict[int, GridPrice] = {}
+    for clock, own in by_clock(queries).items():
+        pricer = TreePricer(own, cost, statistics.on(clock), fixed)
+        for tree in sorted({trees[query.name] for query in own}):
+            if tree in prices:
+                raise QueryError(
+                    f"tree {tree} for queries with windows of {clock} and of others",
+                    "a slice of time is none of rows, and positions of keys are their own",
+                    "trees with windows of one kind each",
+                )
+            prices[tree] = pricer.tree(tuple(q for q in own if trees[q.name] == tree)).of_grids
     return ChosenTrees({query.name: trees[query.name] for query in queries}, prices)
 
 
@@ -185,6 +234,8 @@ def _merge_while_cheaper(
 
 def _tree_outline(tree: PricedTree) -> str:
     """A tree in a few words, for the notices of `explain`."""
-    slides = sorted(query.window.slide / SECOND for query in tree.queries)
-    span = f"{slides[0]:g}" if slides[0] == slides[-1] else f"{slides[0]:g} to {slides[-1]:g}"
-    return f"{len(tree.queries)} queries every {span} s"
+    slides = sorted(query.window.slide for query in tree.queries)
+    by_rows = tree.queries[0].window.clock.by_rows
+    first, last = (f"{slide if by_rows else slide / SECOND:g}" for slide in (slides[0], slides[-1]))
+    span = first if first == last else f"{first} to {last}"
+    return f"{len(tree.queries)} queries every {span} {'rows' if by_rows else 's'}"

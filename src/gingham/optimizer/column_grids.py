@@ -40,7 +40,8 @@ def with_column_grids(
     for query in sorted(queries, key=lambda q: q.name not in fixed.grid_of_query):
         keys, classes = query.key_set, query.window.classes
         number = fixed.grid_of_query.get(query.name)
-        shape = query.where.sql, keys, classes
+        tree = classes, query.window.clock
+        shape = query.where.sql, keys, tree
         # Two grids that run keep their shards apart, even if they have come to be of one shape.
         place = shape if number is None else number
         if place not in places:
@@ -49,7 +50,7 @@ def with_column_grids(
                 keys=keys,
                 offset=offset,
                 number=next(unused) if number is None else number,
-                tree=trees.setdefault(classes, first_tree + len(trees)),
+                tree=trees.setdefault(tree, first_tree + len(trees)),
                 selects=query.where.sql,
             )
             places[place] = len(grids)

@@ -74,7 +74,7 @@ def _grids(queries: Sequence[BoundQuery], statistics: RowStatistics) -> Iterator
     trial, rows = statistics.trial, statistics.rows
     together: dict[object, list[BoundQuery]] = {}
     for query in queries:
-        name = query.where.sql, query.key_set, query.window.classes
+        name = query.where.sql, query.key_set, query.window.classes, query.window.clock
         together.setdefault(name, []).append(query)
     for first, *others in together.values():
         selected, groups = _SELECTED, statistics.groups ** len(first.key_set)
@@ -83,7 +83,7 @@ def _grids(queries: Sequence[BoundQuery], statistics: RowStatistics) -> Iterator
             groups = trial.groups.get(first.key_set, groups)
         of_all = (first, *others)
         columns = {c for q in of_all for a in q.aggregates for p in a.partials for c in p.columns}
-        bins = statistics.slices(first.window.classes) * groups
+        bins = statistics.on(first.window.clock).slices(first.window.classes) * groups
         shards = expected_occupied(max(1.0, rows * selected), bins)
         yield GridWork(selected, len(columns), shards)
 

@@ -121,7 +121,11 @@ def _cell_seconds(
     plan = optimize(stream, queries, cost, statistics, fixed, way="cells")
     forest = plan.forest
     shards = sum(
-        statistics.shards(statistics.slices(forest.trees[grid.tree]), grid.axes, grid.keys)
+        statistics.shards(
+            statistics.on(forest.clocks[grid.tree]).slices(forest.trees[grid.tree]),
+            grid.axes,
+            grid.keys,
+        )
         for grid in forest.grids
     )
     return plan.seconds + shards * len(forest.columns) * cost.shard_column

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from gingham.aggregates import Partial
@@ -11,6 +11,7 @@ from gingham.algebra.edges import ResidueClass, normalized
 from gingham.core.arrays import Ints
 from gingham.logical.predicate import Axis
 from gingham.logical.query import JoinUse
+from gingham.logical.window import Clock
 from gingham.plan.bound import BoundQuery
 from gingham.plan.codebook import Codebook
 from gingham.plan.grid import Grid
@@ -67,6 +68,12 @@ class Forest:
         return {tree: normalized(classes) for tree, classes in sorted(edges.items())}
 
     @cached_property
+    def clocks(self) -> Mapping[int, Clock]:
+        """The clock of each tree, on which the windows of all its queries are measured."""
+        placed = zip(self.queries, self.placement, strict=True)
+        return {self.grids[position].tree: query.window.clock for query, position in placed}
+
+    @cached_property
     def bounds(self) -> tuple[Ints, Ints]:
         """The number of the first cell of each grid, and the tree of each grid, as arrays."""
         return grid_starts(self)
@@ -103,6 +110,25 @@ class Forest:
             if self.grids[position].by_columns == by_columns
         ]
         return Forest(tuple(q for q, _ in placed), grids, tuple(place for _, place in placed))
+
+    @cached_property
+    def by_clock(self) -> Mapping[Clock, Forest]:
+        """The forest of the queries of each clock; their cells are numbered anew."""
+        if len(set(self.clocks.values())) == 1:
+            return {next(iter(self.clocks.values())): self}
+        return {clock: self._on(clock) for clock in dict.fromkeys(self.clocks.values())}
+
+    def _on(self, clock: Clock) -> Forest:
+        """The forest of the queries of one clock."""
+        grids: list[Grid] = []
+        places: dict[int, int] = {}  # of the grids, there and here
+        for position, grid in enumerate(self.grids):
+            if self.clocks[grid.tree] == clock:
+                places[position] = len(grids)
+                grids.append(replace(grid, offset=sum(g.cells for g in grids)))
+        placed = zip(self.queries, self.placement, strict=True)
+        own = [(query, places[position]) for query, position in placed if position in places]
+        return Forest(tuple(q for q, _ in own), tuple(grids), tuple(place for _, place in own))
 
     def grid_of(self, query: BoundQuery) -> Grid:
         """The grid of the plan that the query is answered from."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Any, NamedTuple, TypeVar
 
@@ -16,6 +16,7 @@ from gingham.core.arrays import Floats, Ints
 from gingham.core.time import SECOND
 from gingham.logical.domain import sort_key
 from gingham.logical.predicate import Attribute, Axis
+from gingham.logical.window import Clock
 
 Value = TypeVar("Value", float, Floats)
 
@@ -107,6 +108,13 @@ class RowStatistics:
     def rate(self) -> float:
         """Rows of the stream per second of event time."""
         return self.rows / self.seconds
+
+    def on(self, clock: Clock) -> RowStatistics:
+        """The statistics of the same rows on a clock: by rows, an instant is a position."""
+        if not clock.by_rows:
+            return self
+        positions = max(1.0, self.rows / self.groups ** len(clock.per))
+        return replace(self, seconds=positions / SECOND)
 
     def slices(self, classes: Iterable[ResidueClass]) -> float:
         """How many slices these edges cut the event time of the rows into."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pyspark.sql import DataFrame, SparkSession
 
 from gingham.core.errors import CatalogError
+from gingham.core.names import POSITION
 from gingham.logical.query import Query
 from gingham.optimizer import optimize
 from gingham.optimizer.choose_ways import Way
@@ -17,7 +18,6 @@ from gingham.plan.bound import BoundQuery
 from gingham.plan.condition_cache import ConditionCache
 from gingham.plan.fold import fold_cells
 from gingham.plan.forest import Plan
-from gingham.plan.forest_records import ForestRecords
 from gingham.plan.row_statistics import RowStatistics
 from gingham.session.choose_records import OccupiedCells, SendRecords, choose_records
 from gingham.session.fragile import run_in_parts
@@ -26,6 +26,7 @@ from gingham.session.sources import Sources, StreamSource
 from gingham.spark.answers import AloneAnswer, Answers
 from gingham.spark.failure_cause import is_caused_by_plan
 from gingham.spark.measure_rows import count_rows
+from gingham.spark.positions import number_rows
 from gingham.spark.rows_to_records import occupied_cells
 from gingham.spark.shared_run import run_shared
 from gingham.spark.spark_errors import SPARK_ERRORS, spark_message
@@ -65,7 +66,7 @@ class BatchSession:
         self._sources = sources
         self._cost = cost
         self._measured: dict[str, _Measured] = {}  # by stream
-        self._records: dict[str, ForestRecords | None] = {}  # what the last run of a stream sent
+        self._records: dict[str, tuple[str, ...]] = {}  # what the last run of a stream sent
         self._detours: dict[str, tuple[str, ...]] = {}  # what did not run as planned, by stream
 
     def plan(
@@ -81,8 +82,7 @@ class BatchSession:
 
     def sent(self, stream: str) -> tuple[str, ...]:
         """The records that the last batch run sent in place of shards, a line for each grid."""
-        records = self._records.get(stream)
-        return () if records is None else records.notices
+        return self._records.get(stream, ())
 
     def detours(self, stream: str) -> tuple[str, ...]:
         """What did not run as planned in the last batch run, and why."""
@@ -104,8 +104,8 @@ class BatchSession:
 
     def alone(self, query: Query) -> DataFrame:
         """The same query as a Spark job of its own, over the static DataFrame."""
-        time = self._sources.stream(query.stream).info.time
-        return answer_alone(self._sources.enriched(query), query, time)
+        rows, time = self._sources.alone(query)
+        return answer_alone(rows, query, time)
 
     def _run_stream(
         self, stream: str, queries: Sequence[BoundQuery], options: RunOptions
@@ -149,10 +149,42 @@ class BatchSession:
     def _run_planned(
         self, stream: str, queries: Sequence[BoundQuery], options: RunOptions
     ) -> Answers:
-        """Plan the queries of a stream, and answer them in one pass over its rows."""
+        """Plan the queries of a stream, and answer them in one pass over its rows for each clock.
+
+        Windows of rows are windows over positions, of rows that are numbered before.
+        """
         source = self._sources.stream(stream)
         plan = self.plan(stream, queries, options.trees, options.way)
-        enriched = self._sources.lookups.enrich(source.rows, plan.joins, plan.columns)
+        parts: list[Answers] = []
+        self._records[stream] = ()
+        for clock, forest in plan.forest.by_clock.items():
+            own = replace(plan, forest=forest)
+            if not clock.by_rows:
+                time, find_instant = source.info.time, lambda: source.instant
+                parts.append(self._run_rows(own, source.rows, time, find_instant, options))
+                continue
+            numbered = number_rows(source.rows, source.info.time, clock, plan.columns)
+            try:
+                part = self._run_rows(own, numbered.rows, POSITION, lambda: 0, options)
+            except BaseException:
+                numbered.release()
+                raise
+            parts.append(part.holding(numbered.release))
+        return Answers.combined(parts, [query.name for query in queries])
+
+    def _run_rows(
+        self,
+        plan: Plan,
+        rows: DataFrame,
+        time: str,
+        find_instant: Callable[[], int],
+        options: RunOptions,
+    ) -> Answers:
+        """Answer the queries of a plan in one pass over rows whose instants are in column `time`.
+
+        `find_instant` is that of `run_shared`.
+        """
+        enriched = self._sources.lookups.enrich(rows, plan.joins, (*plan.columns, time))
         cells = ConditionCache()
         by_cells = replace(plan, forest=plan.forest.by_cells)
         records = choose_records(
@@ -163,8 +195,8 @@ class BatchSession:
                 self._spark,
                 plan,
                 enriched,
-                source.info.time,
-                lambda: source.instant,
+                time,
+                find_instant,
                 most_on_driver=options.most_on_driver,
                 cells=cells,
                 # Nobody comes later who might want the rows that nobody wants now.
@@ -173,7 +205,8 @@ class BatchSession:
                 else fold_cells(plan.forest, cells, drop_unwanted=True),
                 forest_records=records,
             )
-        self._records[stream] = records
+        if records is not None:
+            self._records[plan.stream] += records.notices
         return answers
 
     def _statistics(self, source: StreamSource, queries: Sequence[BoundQuery]) -> RowStatistics:
@@ -197,5 +230,5 @@ class BatchSession:
 
     def _slots_alone(self, query: Query) -> DataFrame:
         """The aggregates by window and keys of one query, computed by Spark without sharing."""
-        time = self._sources.stream(query.stream).info.time
-        return aggregate_windows(self._sources.enriched(query), query, time)
+        rows, time = self._sources.alone(query)
+        return aggregate_windows(rows, query, time)

@@ -80,7 +80,7 @@ def _records_are_cheaper(plan: Plan, forest_records: ForestRecords, seen: Ints, 
 def _saved_seconds(plan: Plan, cost: Cost, place: int, records: int) -> float:
     """Predicted seconds that so many records save over the shards of the grid at this place."""
     load, grid = plan.statistics, plan.forest.grids[place]
-    slices = load.slices(plan.forest.trees[grid.tree])
+    slices = load.on(plan.forest.clocks[grid.tree]).slices(plan.forest.trees[grid.tree])
     conditions = plan.forest.placement.count(place)
     groups = load.groups ** len(grid.keys)
     fewer = expected_occupied(load.rows, slices * records * groups)

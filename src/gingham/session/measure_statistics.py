@@ -8,7 +8,7 @@ from dataclasses import replace
 from pyspark.sql import DataFrame
 
 from gingham.optimizer import optimize
-from gingham.optimizer.choose_trees import several_trees_may_gain
+from gingham.optimizer.choose_trees import by_clock, several_trees_may_gain
 from gingham.optimizer.choose_ways import have_little_in_common, needs_a_trial
 from gingham.optimizer.cost import Cost
 from gingham.plan.bound import BoundQuery
@@ -40,7 +40,8 @@ def measure_statistics(
         if have_little_in_common(queries) or not several_trees_may_gain(queries, cost, statistics):
             return statistics
         # Where grids cost nothing, every set of attributes has one of its own.
-        free, one_tree = replace(cost, grid=0.0), dict.fromkeys((q.name for q in queries), 0)
+        free, clocks = replace(cost, grid=0.0), list(by_clock(queries))
+        one_tree = {query.name: clocks.index(query.window.clock) for query in queries}
         apart = optimize(stream, queries, free, statistics, trees=one_tree)
         enriched = lookups.enrich(rows, apart.joins, apart.columns)
         return replace(statistics, sample=sample_rows(enriched, apart.forest, time))
@@ -64,7 +65,7 @@ def _trial(
 
 def have_different_edges(queries: Sequence[BoundQuery]) -> bool:
     """Whether the windows of some queries differ, so that there is anything to weave."""
-    return len({query.window.classes for query in queries}) > 1
+    return len({(query.window.classes, query.window.clock) for query in queries}) > 1
 
 
 def is_worth_a_look(queries: Sequence[BoundQuery]) -> bool:

@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 
 from gingham.core.errors import CatalogError
 from gingham.core.file_names import check_name
-from gingham.core.names import quoted
+from gingham.core.names import POSITION, quoted
 from gingham.core.time import FOREVER, parse_delay
 from gingham.logical.catalog import Catalog, Stream, Table
 from gingham.logical.query import Query
@@ -23,6 +23,7 @@ from gingham.spark.event_time import any_instant
 from gingham.spark.expression_types import ExpressionTypes, column_types
 from gingham.spark.lookup_tables import LookupTable, LookupTables
 from gingham.spark.measure_rows import count_rows
+from gingham.spark.positions import order_of_rows, with_positions_by_one_task
 from gingham.spark.session_functions import SessionFunctions
 from gingham.spark.spark_session import is_ansi
 from gingham.sql import parse
@@ -141,10 +142,16 @@ class Sources:
         """Parse a query and let Spark check it; gives it with types, or raises why not."""
         ansi = is_ansi(self._spark)
         catalog = Catalog(
-            {key: s.info for key, s in self.streams.items()}, self._tables, self._stand_ins.views
+            {key: s.info for key, s in self.streams.items()},
+            self._tables,
+            self._stand_ins.views,
+            self._stand_ins.views_by_rows,
         )
         parsed = parse(sql, name, catalog, self.functions.is_allowed)
         query = parsed.named(self._stand_ins.compare(parsed.comparison))
+        if query.window.clock.by_rows:
+            source = self.stream(query.stream)
+            order_of_rows(source.rows, source.info.time)
         risk = functools.partial(may_raise, types=parsed.types, ansi=ansi)
         return bind_query(
             query, self._types_for(query), self.stream(query.stream).info.time, risk, ansi=ansi
@@ -153,6 +160,14 @@ class Sources:
     def enriched(self, query: Query) -> DataFrame:
         """The DataFrame of a query's stream, with the columns of the tables that it joins."""
         return self._types_for(query).rows
+
+    def alone(self, query: Query) -> tuple[DataFrame, str]:
+        """The rows that a query reads without any sharing, and the column that windows cut."""
+        source = self.stream(query.stream)
+        if not query.window.clock.by_rows:
+            return self.enriched(query), source.info.time
+        rows = with_positions_by_one_task(source.rows, source.info.time, query.window.clock)
+        return self.lookups.enrich(rows, query.joins), POSITION
 
     def relations(self) -> dict[str, RelationSource]:
         """All registered streams and tables as relations that estimates can join."""

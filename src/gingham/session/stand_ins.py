@@ -11,7 +11,7 @@ from itertools import count
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.types import StructField, StructType
+from pyspark.sql.types import DataType, LongType, StructField, StructType
 
 from gingham.core.errors import QueryError
 from gingham.core.names import quoted
@@ -30,20 +30,22 @@ class StandIns:
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
         self.views: dict[str, str] = {}
+        self.views_by_rows: dict[str, str] = {}  # of streams: windows are bounded by positions
         self._windows: set[tuple[str, str, str]] = set()  # pairs that mean the same, with a view
 
     def add(self, name: str, rows: DataFrame, time: str | None = None) -> str:
         """Make the stand-in of a relation; that of a stream has a column for its windows."""
         schema = rows.schema
         if time is not None:
-            taken = {column.lower() for column in rows.columns}
-            bound = schema[time].dataType
-            struct = StructType([StructField("start", bound), StructField("end", bound)])
-            marker = window_marker(taken.__contains__)
-            schema = StructType([*schema.fields, StructField(marker, struct)])
+            self.views_by_rows[name.lower()] = self._view(_with_window(schema, LongType()))
+            schema = _with_window(schema, schema[time].dataType)
+        view = self.views[name.lower()] = self._view(schema)
+        return view
+
+    def _view(self, schema: StructType) -> str:
+        """Make a view without rows; gives its name."""
         view = f"__gingham_stand_in_{next(_numbers)}"
         self._spark.createDataFrame([], schema).createOrReplaceTempView(view)
-        self.views[name.lower()] = view
         return view
 
     def compare(self, comparison: Comparison) -> list[str]:
@@ -109,3 +111,11 @@ class StandIns:
                 "lengths as numbers with units: '90 seconds'",
             )
         self._windows.add((written, understood, view))
+
+
+def _with_window(schema: StructType, bound: DataType) -> StructType:
+    """The columns of a stream, and one for its windows, whose bounds have this type."""
+    taken = {column.lower() for column in schema.names}
+    struct = StructType([StructField("start", bound), StructField("end", bound)])
+    marker = window_marker(taken.__contains__)
+    return StructType([*schema.fields, StructField(marker, struct)])

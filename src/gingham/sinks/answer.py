@@ -35,8 +35,8 @@ class Answer(Protocol):
         ...
 
     @property
-    def last_window(self) -> datetime | None:
-        """When the last window of the answer ends; None if it has no rows."""
+    def last_window(self) -> datetime | int | None:
+        """Where the last window of the answer ends: in time or rows; None if it has no rows."""
         ...
 
     def batches(self) -> Iterator[pa.RecordBatch]:
@@ -72,8 +72,8 @@ class LocalAnswer:
         return self.rows.num_rows
 
     @property
-    def last_window(self) -> datetime | None:
-        """When the last window of the answer ends; None if it has no rows."""
+    def last_window(self) -> datetime | int | None:
+        """Where the last window of the answer ends: in time or rows; None if it has no rows."""
         try:
             return max(self.rows[names.WINDOW_END].to_pylist(), default=None)
         except (OverflowError, ValueError):
@@ -106,7 +106,7 @@ class StoredAnswer:
     files: Files
     folder: str
     num_rows: int = 0
-    last_window: datetime | None = None
+    last_window: datetime | int | None = None
 
     @classmethod
     def written(cls, files: Files, folder: str, answer: DataFrame) -> StoredAnswer:

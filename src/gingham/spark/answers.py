@@ -217,6 +217,19 @@ class Answers(Mapping[str, DataFrame]):
         statistics = replace(self.statistics, detours=(detour, *self.statistics.detours))
         return Answers(self.answers, statistics, self._release)
 
+    def holding(self, release: Callable[[], object]) -> Answers:
+        """The same answers, with something more to free once no executor has to answer any more."""
+
+        def release_both() -> None:
+            """Free what the executors keep for answers, and what these are made of."""
+            self._release()
+            release()
+
+        if not self.statistics.in_executors:
+            release()
+            return self
+        return Answers(self.answers, self.statistics, release_both)
+
     @property
     def names(self) -> tuple[str, ...]:
         """The names of the queries that have been run."""

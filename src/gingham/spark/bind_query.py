@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 from pyspark.errors import AnalysisException, ParseException, PySparkException
 from pyspark.sql.pandas.types import to_arrow_schema
-from pyspark.sql.types import StructField, StructType
+from pyspark.sql.types import LongType, StructField, StructType
 
 from gingham.core import names
 from gingham.logical.query import Query
@@ -32,7 +32,8 @@ def bind_query(
 
 def _aggregated_schema(query: Query, types: ExpressionTypes, time: str) -> pa.Schema:
     """The Arrow schema of a query's window bounds, keys and aggregates, as Spark types them."""
-    instant = types.rows.schema[time].dataType
+    by_rows = query.window.clock.by_rows
+    instant = LongType() if by_rows else types.rows.schema[time].dataType
     keys = types.scalars(query.keys)
     calls = [selected.sql for selected in query.aggregates]
     values = types.aggregates(calls)

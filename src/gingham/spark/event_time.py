@@ -1,4 +1,4 @@
-"""The event time column in microseconds since 1970."""
+"""The event time column in microseconds since 1970; in numbered rows their position."""
 
 from __future__ import annotations
 
@@ -10,11 +10,18 @@ from gingham.core.time import FIRST_INSTANT, LAST_INSTANT, NEVER
 
 
 def micros_sql(rows: DataFrame, time: str) -> str:
-    """Spark SQL of the event time in microseconds since 1970, in any time zone of the session."""
+    """Spark SQL of the event time in microseconds since 1970, in any time zone of the session.
+
+    A column of whole numbers, the positions of rows, is taken as it is.
+    """
     name = names.quoted(time)
-    if rows.schema[time].dataType.typeName() == "timestamp_ntz":
-        return f"timestampdiff(MICROSECOND, TIMESTAMP_NTZ '1970-01-01 00:00:00', {name})"
-    return f"unix_micros({name})"
+    match rows.schema[time].dataType.typeName():
+        case "timestamp_ntz":
+            return f"timestampdiff(MICROSECOND, TIMESTAMP_NTZ '1970-01-01 00:00:00', {name})"
+        case "long":
+            return name
+        case _:
+            return f"unix_micros({name})"
 
 
 def bounded_micros_sql(rows: DataFrame, time: str, last: int) -> str:

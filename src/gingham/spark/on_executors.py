@@ -10,8 +10,10 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from gingham.core import names
 from gingham.finals.answer import answer
 from gingham.finals.condense import condense
+from gingham.finals.floors import Floors, needed
 from gingham.finals.frames import Due
 from gingham.finals.record_table import RecordTable
+from gingham.finals.row_counts import RowsDue
 from gingham.finals.shards import no_shards
 from gingham.plan.bound import BoundQuery
 from gingham.plan.codebook import Codebook
@@ -24,7 +26,7 @@ _BUCKETS = 64
 
 
 def answer_due_on_executors(
-    query: BoundQuery, shards: DataFrame, forest: Forest, codebook: Codebook, due: Due
+    query: BoundQuery, shards: DataFrame, forest: Forest, codebook: Codebook, due: Due | RowsDue
 ) -> DataFrame:
     """Compute a query's aggregates on the executors, for the windows that are due.
 
@@ -33,7 +35,9 @@ def answer_due_on_executors(
     """
     low, high = due.reach(query.window)
     in_grid = in_grids_sql(names.CELL, codebook.layouts([forest.grid_of(query)]))
-    needed = shards.where(in_grid).where(f"{names.INSTANT} >= {low}L AND {names.INSTANT} < {high}L")
+    reached = shards.where(in_grid).where(
+        f"{names.INSTANT} >= {low}L AND {names.INSTANT} < {high}L"
+    )
 
     def compute(table: pa.Table) -> pa.Table:
         """Answer the due windows for the groups of one bucket, on an executor."""
@@ -43,19 +47,25 @@ def answer_due_on_executors(
         return answer(query, records, ConditionCache(), due)
 
     bucket = _bucket_of_keys(query, forest)
-    buckets = needed.withColumn(_BUCKET, bucket).groupBy(_BUCKET)
+    buckets = reached.withColumn(_BUCKET, bucket).groupBy(_BUCKET)
     return buckets.applyInArrow(compute, schema=from_arrow_schema(query.slots))
 
 
-def condense_on_executors(shards: DataFrame, forest: Forest, codebook: Codebook) -> DataFrame:
-    """Merge shards of the same instant, cell and keys into one, on the executors."""
+def condense_on_executors(
+    shards: DataFrame, forest: Forest, codebook: Codebook, floors: Floors
+) -> DataFrame:
+    """Merge shards of the same instant, cell and keys into one, on the executors.
+
+    Only those are left that are still needed.
+    """
     keys = [k for i in range(len(forest.keys)) if (k := names.key(i)) in shards.columns]
     bucket = F.pmod(F.hash(names.INSTANT, *keys), F.lit(_BUCKETS))
     columns = shards.columns
 
     def compute(table: pa.Table) -> pa.Table:
         """Merge the shards of one bucket, on an executor."""
-        return condense(table.select(columns), forest, codebook).select(columns)
+        kept = table.filter(pa.array(needed(table, floors, codebook))).select(columns)
+        return condense(kept, forest, codebook).select(columns)
 
     return shards.withColumn(_BUCKET, bucket).groupBy(_BUCKET).applyInArrow(compute, shards.schema)
 

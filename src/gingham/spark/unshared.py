@@ -18,10 +18,13 @@ def answer_alone(enriched: DataFrame, query: Query, time: str) -> DataFrame:
 def aggregate_windows(enriched: DataFrame, query: Query, time: str) -> DataFrame:
     """The query's aggregates by window and keys, before HAVING and the arithmetic of SELECT.
 
-    The columns are `window_start`, `window_end`, `__key_0`, ..., `__aggregate_0`, ...
+    The columns are `window_start`, `window_end`, `__key_0`, ..., `__aggregate_0`, ... Where windows
+    are of rows, `time` is the column of their positions.
     """
     rows = enriched.where(query.where_sql)
     window = query.window
+    if window.clock.by_rows:
+        return _aggregate_windows_of_rows(rows, query, time)
     length = max(window.range, window.slide)
     if window.range < window.slide:
         # Spark has no windows with gaps: windows as long as the slide, without the rows in gaps.
@@ -33,12 +36,35 @@ def aggregate_windows(enriched: DataFrame, query: Query, time: str) -> DataFrame
         f"{window.slide} microseconds",
         f"{window.start} microseconds",
     )
-    keys = [F.expr(k).alias(names.key(i)) for i, k in enumerate(query.keys)]
-    values = [F.expr(a.sql).alias(names.aggregate(i)) for i, a in enumerate(query.aggregates)]
-    grouped = rows.groupBy(window_column.alias("__window"), *keys)
-    aggregated = grouped.agg(*values) if values else grouped.agg(F.count("*").alias("__rows"))
     start = F.col("__window.start")
     end = _later(start, window.range) if window.range < window.slide else F.col("__window.end")
+    return _aggregate_groups(rows, query, window_column, start, end)
+
+
+def _aggregate_windows_of_rows(rows: DataFrame, query: Query, position: str) -> DataFrame:
+    """The same for windows of rows: each row is repeated for every window that it is in."""
+    window = query.window
+    first, last = (
+        f"((({position} - {since}L) - pmod({position} - {since}L, {window.slide}L))"
+        f" DIV {window.slide}L)"
+        for since in (window.range + window.start, window.start)
+    )
+    rows = rows.selectExpr("*", f"{first} + 1 AS __first", f"{last} AS __last")
+    rows = rows.where("__first <= __last")
+    rows = rows.selectExpr("*", "explode(sequence(__first, __last)) AS __number")
+    start_sql = f"{window.start}L + {window.slide}L * __number"
+    start = F.col("__window")
+    return _aggregate_groups(rows, query, F.expr(start_sql), start, start + F.lit(window.range))
+
+
+def _aggregate_groups(
+    rows: DataFrame, query: Query, window: Column, start: Column, end: Column
+) -> DataFrame:
+    """The aggregates by window and keys; `start` and `end` are made of the column `__window`."""
+    keys = [F.expr(k).alias(names.key(i)) for i, k in enumerate(query.keys)]
+    values = [F.expr(a.sql).alias(names.aggregate(i)) for i, a in enumerate(query.aggregates)]
+    grouped = rows.groupBy(window.alias("__window"), *keys)
+    aggregated = grouped.agg(*values) if values else grouped.agg(F.count("*").alias("__rows"))
     return aggregated.select(
         start.alias(names.WINDOW_START),
         end.alias(names.WINDOW_END),

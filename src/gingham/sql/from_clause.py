@@ -8,8 +8,8 @@ from typing import NamedTuple
 from gingham.core.errors import QueryError
 from gingham.core.names import quoted
 from gingham.core.time import parse_duration
-from gingham.logical.window import Window
-from gingham.sql.statement import NOTHING, Span, Statement
+from gingham.logical.window import Clock, Window
+from gingham.sql.statement import NOTHING, Span, Statement, split
 
 _JOIN_WORDS = frozenset({
     "JOIN", "INNER", "CROSS", "LEFT", "RIGHT", "FULL", "OUTER", "SEMI", "ANTI", "NATURAL", "ASOF",
@@ -62,12 +62,17 @@ class JoinClause(NamedTuple):
 
 
 class FromClause(NamedTuple):
-    """What FROM names: the first relation, the joins after it, and `[RANGE r SLIDE s]`."""
+    """What FROM names: the first relation, the joins after it, and the window clause.
+
+    That is `[RANGE r SLIDE s]` or `[ROWS n SLIDE s PER columns]`; the clock of its window does not
+    know the columns yet, whose tokens are `window_per`.
+    """
 
     first: NamedRelation
     joins: tuple[JoinClause, ...]
     window: Window | None
     window_span: tuple[int, int]  # where the window clause stands in the text
+    window_per: tuple[Span, ...] = ()
 
     @property
     def relations(self) -> tuple[NamedRelation, ...]:
@@ -90,6 +95,7 @@ class _FromReader:
         self._position, self._end = statement.source
         self._window: Window | None = None
         self._window_span = (0, 0)
+        self._window_per: tuple[Span, ...] = ()
 
     def read(self) -> FromClause:
         """Read the first relation, then each join."""
@@ -97,7 +103,7 @@ class _FromReader:
         joins: list[JoinClause] = []
         while self._position < self._end:
             joins.append(self._join())
-        return FromClause(first, tuple(joins), self._window, self._window_span)
+        return FromClause(first, tuple(joins), self._window, self._window_span, self._window_per)
 
     def _relation(self) -> NamedRelation:
         """The relation that stands here: a registered name, and an alias."""
@@ -208,32 +214,64 @@ class _FromReader:
         return token.text == "," or (token.upper in _JOIN_WORDS and not is_call)
 
     def _window_clause(self) -> None:
-        """Read `[RANGE r SLIDE s]`, if it stands here."""
+        """Read `[RANGE r SLIDE s]` or `[ROWS n SLIDE s PER columns]`, if it stands here."""
         if self._position >= self._end or self._tokens[self._position].text != "[":
             return
         opened = self._tokens[self._position]
-        if self._tokens[self._position + 1].upper not in ("RANGE", "SLIDE"):
+        kind = self._tokens[self._position + 1].upper
+        if kind not in ("RANGE", "ROWS", "SLIDE"):
             raise self._unexpected()
         if self._window is not None:
             raise QueryError(
-                f"two windows: a second [RANGE ...] at {self._statement.place(self._position)}",
+                f"two windows: a second [{kind} ...] at {self._statement.place(self._position)}",
                 "a query has one window",
                 "two queries, one for each window",
             )
-        inside = [self._tokens[i] for i in range(self._position + 1, opened.closes)]
-        words = [token.upper for token in inside]
-        slide = words.index("SLIDE") if "SLIDE" in words else 0
-        if words[0] != "RANGE" or not 1 < slide < len(words) - 1:
+        inside = Span(self._position + 1, opened.closes)
+        words = [self._tokens[i].upper for i in range(*inside)]
+        end = words.index("PER") if kind == "ROWS" and "PER" in words else len(words)
+        slide = words.index("SLIDE") if "SLIDE" in words[:end] else 0
+        if kind == "SLIDE" or not 1 < slide < end - 1:
             raise QueryError(
                 f"an incomplete window clause at {self._statement.place(self._position)}",
-                "a window needs its length and how often it is reported: RANGE and SLIDE",
-                "[RANGE '12 min' SLIDE '5 min']",
+                "a window needs its length and how often it is reported: RANGE or ROWS, and SLIDE",
+                "[RANGE '12 min' SLIDE '5 min'] or [ROWS 1000 SLIDE 100]",
             )
-        text = self._statement.text
         lengths = (
-            text[tokens[0].start : tokens[-1].stop].strip("'")
-            for tokens in (inside[1:slide], inside[slide + 1 :])
+            Span(inside.low + 1, inside.low + slide),
+            Span(inside.low + slide + 1, inside.low + end),
         )
-        self._window = Window.ending_at(*map(parse_duration, lengths))
+        if kind == "ROWS":
+            rows, slide = map(self._rows, lengths)
+            self._window = Window.ending_at(rows, slide, Clock(by_rows=True))
+            self._window_per = self._per(Span(inside.low + end + 1, inside.high))
+        else:
+            texts = (self._statement.slice(length).strip("'") for length in lengths)
+            range_, slide = map(parse_duration, texts)
+            self._window = Window.ending_at(range_, slide)
         self._window_span = (opened.start, self._tokens[opened.closes].stop)
         self._position = opened.closes + 1
+
+    def _rows(self, length: Span) -> int:
+        """The number of rows that a range of tokens says."""
+        text = self._statement.slice(length)
+        if not (text.isascii() and text.isdigit()):
+            raise QueryError(
+                f"{text} as a number of rows at {self._statement.place(length.low)}",
+                "a window of rows has a whole number of them, known when the query is added",
+                "for example [ROWS 1000 SLIDE 100]",
+            )
+        return int(text)
+
+    def _per(self, columns: Span) -> tuple[Span, ...]:
+        """The tokens of each column after PER, if there are any."""
+        if columns.low > columns.high:
+            return ()
+        parts = tuple(split(self._tokens, columns, ","))
+        if not parts or not all(parts):
+            raise QueryError(
+                f"PER without a column at {self._statement.place(columns.low - 1)}",
+                "it says whose rows are counted apart",
+                "[ROWS 1000 SLIDE 100 PER symbol]",
+            )
+        return parts

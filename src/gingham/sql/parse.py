@@ -110,8 +110,8 @@ class _Parser:
         terms = [self._conditions.formula(term) for term in source.conditions]
         self._formula = all_of(terms)
         windows, key_spans = self._grouping()
-        window = self._only_window(windows)
         self._keys = [self._key(span) for span in key_spans]
+        window = self._only_window(windows)
         keys = tuple(dict.fromkeys(key.expression.run for key in self._keys))
         items = [
             self._over_aggregates(unnested(statement.tokens, item.span), i)
@@ -139,11 +139,9 @@ class _Parser:
             query=query,
             types={**scope.types, time: scope.stream.columns[time]},
             comparison=Comparison(
-                written=written_over(
-                    statement, source.clause, self._catalog.stand_in, self._marker
-                ),
+                written=written_over(statement, source.clause, source.stand_in, self._marker),
                 check=self._check(items, having),
-                view=self._catalog.stand_in(scope.stream.name),
+                view=source.stand_in(scope.stream.name),
                 windows=tuple(windows),
             ),
             selected=selected,
@@ -350,7 +348,31 @@ class _Parser:
             )
         if len(windows) + (clause is not None) > 1:
             raise two_windows_error()
-        return clause or windows[0].window
+        if clause is None:
+            return windows[0].window
+        per = tuple(dict.fromkeys(map(self._per_column, self._source.clause.window_per)))
+        return replace(clause, clock=replace(clause.clock, per=per))
+
+    def _per_column(self, span: Span) -> str:
+        """The column of the stream that a name after PER means, which must be a key, too."""
+        written, stream = self._statement.slice(span), self._scope.stream
+        parts = dotted_name(self._statement.tokens, span)
+        column, fields = self._scope.resolve(parts) if parts else (None, ())
+        if column is None or fields or column.name not in stream.columns:
+            raise QueryError(
+                f"PER {written}",
+                f"rows are counted by columns of {stream.name}, before anything is joined or "
+                "computed",
+                "one of " + ", ".join(stream.columns),
+            )
+        if not any(key.expression.run == column.run for key in self._keys):
+            raise QueryError(
+                f"PER {written} without {written} in GROUP BY",
+                "windows of different values end at different moments, so they have answers of "
+                "their own",
+                f"GROUP BY {written}, ...",
+            )
+        return column.run
 
     # Outputs
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 
 from gingham.core.errors import QueryError
 from gingham.logical.catalog import Catalog, Table
 from gingham.logical.query import Join, JoinUse
 from gingham.sql.expression import Expression, joined
-from gingham.sql.from_clause import FromClause, JoinClause, read_from
+from gingham.sql.from_clause import FromClause, JoinClause, StandIn, read_from
 from gingham.sql.predicates import Conditions, equality_sides
 from gingham.sql.read_expression import read_expression
 from gingham.sql.scope import Scope, matching_column, open_scope, table_called
@@ -25,6 +26,7 @@ class Source(NamedTuple):
     conditions: tuple[Span, ...]  # of WHERE and ON, without the equalities with keys
     check_from: str  # the FROM clause over stand-ins
     check_where: tuple[Span, ...]  # the terms of WHERE, all of them
+    stand_in: StandIn
 
 
 def read_source(statement: Statement, catalog: Catalog) -> Source:
@@ -43,6 +45,8 @@ class _SourceReader:
     def read(self) -> Source:
         """Read the stream, then each join."""
         source = read_from(self._statement, list(self._catalog.streams))
+        by_rows = source.window is not None and source.window.clock.by_rows
+        stand_in = partial(self._catalog.stand_in, by_rows=by_rows)
         scope = open_scope(source.first.name, source.first.alias, self._catalog)
         scope.qualified = bool(source.joins)
         conditions = Conditions(self._tokens, lambda span: self._expression(span, scope))
@@ -75,14 +79,15 @@ class _SourceReader:
             scope.joins[alias] = (lookup, table)
             uses.append(JoinUse(lookup, drops_unmatched=inner))
             understood = joined("AND", [self._expression(span, scope) for span in on_terms])
-            checks.append(clause.over(self._catalog.stand_in, understood.check))
+            checks.append(clause.over(stand_in, understood.check))
         return Source(
             scope=scope,
             clause=source,
             joins=tuple(dict.fromkeys(uses)),
             conditions=tuple(rest),
-            check_from="".join([source.first.over(self._catalog.stand_in), *checks]),
+            check_from="".join([source.first.over(stand_in), *checks]),
             check_where=tuple(where),
+            stand_in=stand_in,
         )
 
     def _expression(self, span: Span, scope: Scope) -> Expression:

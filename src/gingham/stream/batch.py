@@ -120,7 +120,7 @@ def collect(
     }
     if plan is None:
         return _count_only(df, time, last, watched)
-    enriched = lookups.enrich(df, plan.joins, plan.columns, few_rows=few)
+    enriched = lookups.enrich(df, plan.joins, (*plan.columns, time), few_rows=few)
     parts: list[Batch] = []
     if plan.forest.by_columns.grids:
         packed = fill_stream_by_columns(enriched, plan.forest, time, watermark, last)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gingham.core.errors import CatalogError
 from gingham.core.time import (
@@ -30,6 +30,11 @@ class Marks:
         if latest == NEVER:
             return self
         return Marks(max(self.watermark, latest - delay), max(self.latest, latest))
+
+    def after(self, latest: int, delay: int, watermark: int | None) -> Marks:
+        """The marks after a step: a micro-batch, or time that passes up to a `watermark`."""
+        marks = self.seen(latest, delay)
+        return marks if watermark is None else replace(marks, watermark=watermark)
 
 
 def last_instant(now: int, latest: int, earliest: int, ahead: int) -> int:

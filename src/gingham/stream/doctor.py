@@ -25,8 +25,11 @@ from gingham.plan.codebook import Codebook
 from gingham.sinks.delivery import Delivery
 from gingham.sinks.memory import MemorySink
 from gingham.stream.entry import Entry
-from gingham.stream.executor_shards import ExecutorShards, ShardFolder
+from gingham.stream.executor_shards import ExecutorFolder, ExecutorShards
+from gingham.stream.held_rows import FOLDER as HELD
+from gingham.stream.held_rows import HeldRows
 from gingham.stream.loop import PENDING, SOURCE
+from gingham.stream.numbering import held_folder
 
 _CRC = b"crc\0"  # how Hadoop's checksum files start; then come the size of chunks and their CRCs
 
@@ -87,7 +90,8 @@ class _LogDoctor:
         self._goes_on = into.goes_on
         self._last, self._newest = Entry(), -1
         self._pending: list[str] = []
-        self._folders: dict[str, ShardFolder] = {}
+        self._folders: dict[str, ExecutorFolder] = {}
+        self._held: dict[str, ExecutorFolder] = {}  # rows that wait to be numbered
         self._checksums: dict[str, dict[str, int]] = {}
 
     def examine(self) -> None:
@@ -112,8 +116,10 @@ class _LogDoctor:
         self._last = Entry.from_json(logged.about)
         for stream, found in logged.about[SOURCE].items():
             self._checksums.setdefault(stream, {}).update(found)
-        folders = [ShardFolder(**f) for f in self._last.details.get("folders", ())]
+        folders = [ExecutorFolder(**f) for f in self._last.details.get("folders", ())]
         self._folders |= {folder.name: folder for folder in folders}
+        if (held := held_folder(self._last.details)) is not None:
+            self._held[held.name] = held
         if logged.done is not None:
             self._pending = logged.done[PENDING]
 
@@ -121,12 +127,14 @@ class _LogDoctor:
         """Damage of saved answers, executors' shards and Spark's files that the log names."""
         spark = cast("SparkSession", None)  # which only reading rows would need
         shards = ExecutorShards(spark, self._files.within("executors"), self._lease)
+        held = HeldRows(spark, self._files.within(HELD), self._lease)
         checks: list[Callable[[], None]] = [
             lambda: Delivery(MemorySink(), self._files, self._lease).restore(self._pending),
             *(
                 lambda f=folder: shards.restore(f, Codebook((), (), ()))
                 for folder in self._folders.values()
             ),
+            *(lambda f=folder: held.restore(f) for folder in self._held.values()),
             *(
                 lambda s=stream: self._source(s).check(
                     self._last.last_batch(s), self._checksums.get(s, {})
@@ -139,8 +147,10 @@ class _LogDoctor:
                 check()
             except GinghamError as error:
                 yield Finding(_text(error), is_damage=True)
-        for folder in self._folders.values():
-            files = self._files.within(f"executors/{folder.name}")
+        paths = {f"executors/{name}": folder for name, folder in self._folders.items()}
+        paths |= {f"{HELD}/{name}": folder for name, folder in self._held.items()}
+        for path, folder in paths.items():
+            files = self._files.within(path)
             for name in folder.files:
                 if files.exists(name) and not _fits_its_crc_file(files, name):
                     yield Finding(f"{files.root}/{name}: its checksum does not fit", is_damage=True)
@@ -151,7 +161,11 @@ class _LogDoctor:
             files = self._files.within(folder)
             for name in files.names():
                 yield from _unreadable(files, name, is_needed=False)
-        for folder, named in (("executors", set(self._folders)), ("answers", set(self._pending))):
+        for folder, named in (
+            ("executors", set(self._folders)),
+            (HELD, set(self._held)),
+            ("answers", set(self._pending)),
+        ):
             files = self._files.within(folder)
             for name in files.folders():
                 if name not in named:
@@ -229,7 +243,7 @@ def _staged(files: Files, path: str = "") -> Iterator[Finding]:
     for name in files.staged():
         yield _removable(files, name, "it was begun and never completed")
     for folder in files.folders():
-        if folder not in ("source", "executors", "answers"):
+        if folder not in ("source", "executors", HELD, "answers"):
             yield from _staged(files.within(folder), f"{path}{folder}/")
 
 

@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from gingham.core.errors import GinghamError
 from gingham.finals.answer import answer
 from gingham.finals.frames import Due
+from gingham.finals.row_counts import RowsDue
 from gingham.finals.shards import ShardTable
 from gingham.plan.bound import BoundQuery
 from gingham.plan.codebook import Codebook
@@ -24,7 +25,7 @@ from gingham.spark.spark_errors import SPARK_ERRORS, failed_answer, failed_job
 from gingham.spark.unshared import select_outputs
 from gingham.stream.holes import Holes
 
-DueWindows = Mapping[BoundQuery, Due]
+DueWindows = Mapping[BoundQuery, Due | RowsDue]
 
 
 @dataclass

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from gingham.logical.window import EVENT_TIME, Clock
 from gingham.optimizer import optimize
 from gingham.optimizer.choose_ways import Way
 from gingham.optimizer.cost import Cost
@@ -77,10 +78,22 @@ class Epoch:
         forest, grids = self.forest, self.on_executors
         return bool(grids) and forest is not None and forest.grid_of(query).number in grids
 
+    def on(self, clock: Clock) -> Epoch:
+        """The epoch as it is for the queries of one clock; the same one if there are no others."""
+        if self.plan is None or self.plan.forest.by_clock.keys() == {clock}:
+            return self
+        forest = self.plan.forest.by_clock.get(clock)
+        return replace(self, plan=None if forest is None else replace(self.plan, forest=forest))
+
+    @property
+    def clocks_by_rows(self) -> tuple[Clock, ...]:
+        """The clocks on which windows of rows are measured."""
+        return tuple(c for c in self.forest.by_clock if c.by_rows) if self.forest else ()
+
     def floors(self, timing: Timing, after: Marks) -> dict[int, int]:
-        """The instant from which on shards of each grid, by its number, are still needed."""
+        """The instant from which on shards of each grid of time are needed, by its number."""
         floors: dict[int, int] = {}
-        for query in self.queries:
+        for query in self.on(EVENT_TIME).queries:
             floor = timing.floor(query.window, after, self.born[query.name])
             number = self.forest.grid_of(query).number if self.forest else -1
             floors[number] = min(floor, floors.get(number, floor))
@@ -114,7 +127,7 @@ class Epoch:
             fixed=self._fixed(stayed),
             way=optimizer.way,
         )
-        forest, ages = plan.forest, aged(plan.forest, self.ages, latest)
+        forest, ages = plan.forest, _aged(plan.forest, self.ages, latest)
         backfilled = [q for q in forest.queries if q.backfill and q.name not in stayed]
         for query in backfilled:
             kept = floors.get(forest.grid_of(query).number, latest + 1)
@@ -147,7 +160,7 @@ class Epoch:
         )
         if plan.forest.trees == before.forest.trees:
             return self
-        ages = aged(plan.forest, self.ages, latest)
+        ages = _aged(plan.forest, self.ages, latest)
         return replace(self, number=self.number + 1, plan=plan, ages=ages, records=None)
 
     def moved_to_executors(self, grids: Iterable[Grid]) -> Epoch:
@@ -224,6 +237,12 @@ class StoredEpoch:
         if not before.records:
             return again
         return replace(again, records=ForestRecords(before.records, before.columns))
+
+
+def _aged(forest: Forest, before: Ages, latest: int) -> dict[str, int]:
+    """The ages of what shards of time tell apart; nothing is backfilled from shards of rows."""
+    by_time = forest.by_clock.get(EVENT_TIME)
+    return {} if by_time is None else aged(by_time, before, latest)
 
 
 NO_EPOCH = Epoch(0, None, {})

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -17,9 +17,14 @@ from gingham.checkpoint.log import Log
 from gingham.core import names
 from gingham.core.arrays import Ints
 from gingham.core.errors import AnswerError, GinghamError
+from gingham.core.names import POSITION
 from gingham.core.stopwatch import Stopwatch
 from gingham.core.time import FOREVER, LAST_INSTANT, NEVER, wall_clock
+from gingham.finals.floors import Floors
+from gingham.finals.frames import Due
 from gingham.finals.recode import recode
+from gingham.finals.row_counts import KeyCounts, RowFloors, RowsDue
+from gingham.logical.window import EVENT_TIME, Clock
 from gingham.plan.bound import BoundQuery
 from gingham.plan.codebook import Codebook
 from gingham.plan.condition_cache import ConditionCache
@@ -35,11 +40,13 @@ from gingham.stream.codec import codebook_from_json, codebook_to_json
 from gingham.stream.due_answers import DueAnswers, DueWindows
 from gingham.stream.entry import Entry
 from gingham.stream.epoch import NO_EPOCH, Epoch, StoredEpoch
-from gingham.stream.executor_shards import ExecutorShards, ShardFolder, recoded_rows
+from gingham.stream.executor_shards import ExecutorFolder, ExecutorShards, recoded_rows
 from gingham.stream.failing_rows import FailingRows
 from gingham.stream.holes import Holes
 from gingham.stream.matched_rows import MatchedRows
+from gingham.stream.numbering import NumberedBatch, Numbering, ReleasedRows
 from gingham.stream.planner import Job, Planner
+from gingham.stream.row_clocks import NewRows
 from gingham.stream.settings import StreamSettings
 from gingham.stream.state import State
 from gingham.stream.work import Answered, Computed, Snapshot
@@ -68,12 +75,14 @@ class ExactWork:
         log: Log,
         delivery: Delivery,
         executor_shards: ExecutorShards,
+        numbering: Numbering,
         settings: StreamSettings,
     ) -> None:
         self._job = job
         self._log = log
         self._delivery = delivery
         self._executor_shards = executor_shards
+        self._numbering = numbering
         self._planner = Planner(job, settings)
         self._state = State()
         self._epoch = NO_EPOCH
@@ -83,7 +92,7 @@ class ExactWork:
         self._last_instant = LAST_INSTANT  # at which a row of the current batch counts
         self._latest: tuple[int, int] = NEVER, NEVER  # event time after the last two entries
         self._cells = ConditionCache()
-        self._folds: tuple[Forest | None, Mapping[int, Ints]] = None, {}
+        self._folds: list[tuple[Forest, Mapping[int, Ints]]] = []  # of the plans of an epoch
         self._matched = MatchedRows()
         self._counting = threading.Lock()  # progress is asked for while a batch is processed
         self._removed: set[str] = set()
@@ -126,16 +135,35 @@ class ExactWork:
         return self._job.timing.delay
 
     def compute(
-        self, stream: str, rows: DataFrame | None, last: Entry, watch: Stopwatch
+        self,
+        stream: str,
+        rows: DataFrame | None,
+        last: Entry,
+        watch: Stopwatch,
+        watermark: int | None = None,
     ) -> Computed:
         """Plan the epoch of a micro-batch, make its shards, and log the epoch if it is new."""
-        before = last.marks_of(stream)
+        before, number = last.marks_of(stream), last.number + 1
         self._last_instant = self._find_last_instant(rows, before)
         planned = self._planner.plan(self._epoch, before, rows, self._state)
         watch.lap("plan")
-        epoch, batch = self._collect(rows, planned, before)
-        watch.lap("shards")
-        folders = self._write_shards(last.number + 1, batch)
+        with ExitStack() as held:
+            admitted: Sequence[BoundQuery] = ()
+            if rows is not None or planned.clocks_by_rows:
+                admitted = self._planner.quarantine.admitted(planned.queries)
+            if rows is not None and planned.clocks_by_rows:
+                rows = rows.persist()  # it is read again for windows of rows
+                held.callback(rows.unpersist)
+            epoch, batch = self._collect(rows, planned.on(EVENT_TIME), before, admitted)
+            numbered: dict[str, Any] = {}
+            if planned.clocks_by_rows:
+                after = before.after(batch.latest, self._job.timing.delay, watermark)
+                released = self._numbering.released(rows, before, after, self._last_instant, number)
+                parts, new = self._collect_released(released, planned, before, admitted, held)
+                epoch, batch = self._of_all_clocks(planned, [(epoch, batch), *parts])
+                numbered = self._numbering.details(released, new)
+            watch.lap("shards")
+            folders = self._write_shards(number, batch)
         epoch = self._write_epoch(epoch)
         self._computed = epoch, batch
         return Computed(
@@ -145,6 +173,7 @@ class ExactWork:
                 "backfilled": sorted(epoch.backfilled),
                 "folders": folders,
                 "holes": self._new_holes,
+                **numbered,
             },
             rows=batch.rows,
             late=batch.late,
@@ -153,23 +182,29 @@ class ExactWork:
             latest=batch.latest,
         )
 
-    def _collect(self, rows: DataFrame | None, epoch: Epoch, before: Marks) -> tuple[Epoch, Batch]:
-        """Make the shards of a micro-batch; queries that bring the job down have holes there."""
+    def _collect(
+        self,
+        rows: DataFrame | None,
+        epoch: Epoch,
+        before: Marks,
+        admitted: Sequence[BoundQuery],
+    ) -> tuple[Epoch, Batch]:
+        """Make the shards of a micro-batch; queries that bring the job down have holes there.
+
+        So have those of the epoch that are not `admitted`.
+        """
         self._new_holes = {}
         if rows is None:
             return epoch, no_rows()
-        job, quarantine = self._job, self._planner.quarantine
+        job = self._job
+        shards_of = partial(self._shards_of, before=before)
 
         def attempt(queries: Sequence[BoundQuery], some: DataFrame = rows) -> tuple[Epoch, Batch]:
-            """Make the shards of some of the queries and rows; too many go to the executors."""
-            part = self._planner.only(epoch, queries, before)
-            while True:
-                try:
-                    return part, self._shards_of(some, part, before)
-                except TooManyShardsError as found:
-                    part = part.moved_to_executors(found.grids)
+            """Make the shards of some of the queries and rows."""
+            return self._attempt(epoch, queries, before, partial(shards_of, some))
 
-        admitted = quarantine.admitted(epoch.queries)
+        own = {query.name for query in epoch.queries}
+        admitted = [query for query in admitted if query.name in own]
         parts, culprits = run_in_parts(admitted, attempt, lambda: count_rows(rows, job.time))
         is_whole = not culprits and len(parts) == 1
         if is_whole and len(admitted) == len(epoch.queries):
@@ -186,6 +221,99 @@ class ExactWork:
             holes |= found
         self._new_holes = {name: [list(hole) for hole in spans] for name, spans in holes.items()}
         return self._under(epoch, parts)
+
+    def _attempt(
+        self,
+        epoch: Epoch,
+        queries: Sequence[BoundQuery],
+        before: Marks,
+        shards_of: Callable[[Epoch], Batch],
+    ) -> tuple[Epoch, Batch]:
+        """Make the shards of some of the queries of an epoch; too many go to the executors."""
+        part = self._planner.only(epoch, queries, before)
+        while True:
+            try:
+                return part, shards_of(part)
+            except TooManyShardsError as found:
+                part = part.moved_to_executors(found.grids)
+
+    def _collect_released(
+        self,
+        released: ReleasedRows | None,
+        planned: Epoch,
+        before: Marks,
+        admitted: Sequence[BoundQuery],
+        held: ExitStack,
+    ) -> tuple[list[tuple[Epoch, Batch]], list[NewRows]]:
+        """Number the rows that the watermark passes by every clock, and make their shards.
+
+        Also gives what is new on each clock. What executors hold meanwhile goes into `held`.
+        """
+        parts: list[tuple[Epoch, Batch]] = []
+        new: list[NewRows] = []
+        plan = planned.plan
+        if released is None or plan is None:
+            return parts, [NewRows(clock, KeyCounts()) for clock in planned.clocks_by_rows]
+        held.callback(released.release)
+        running = {(query.name, query.query.text) for query in self._epoch.queries}
+        for clock in planned.clocks_by_rows:
+            numbered = self._numbering.numbered(
+                released.rows, clock, plan.columns, few_rows=self._few
+            )
+            held.callback(numbered.release)
+            epoch = planned.on(clock)
+            born: dict[str, KeyCounts] = {}
+            if clock in self._numbering.clocks:
+                texts = {query.name: query.query.text for query in epoch.queries}
+                born = {n: numbered.before for n, text in texts.items() if (n, text) not in running}
+            if len(numbered.new):
+                own = [query for query in admitted if query.window.clock == clock]
+                part, missing = self._collect_numbered(numbered, epoch, before, own)
+                parts.append(part)
+                for name in missing:
+                    born[name] = born.get(name, KeyCounts()).largest(numbered.after)
+            new.append(NewRows(clock, numbered.new, born))
+        return parts, new
+
+    def _collect_numbered(
+        self,
+        numbered: NumberedBatch,
+        epoch: Epoch,
+        before: Marks,
+        admitted: Sequence[BoundQuery],
+    ) -> tuple[tuple[Epoch, Batch], set[str]]:
+        """Make the shards of rows that were numbered; also gives the queries that miss them."""
+        instants = int(numbered.after.counts.max()), None
+        shards_of = partial(self._shards_of_numbered, numbered.rows, instants)
+
+        def attempt(queries: Sequence[BoundQuery]) -> tuple[Epoch, Batch]:
+            """Make the shards of some of the queries."""
+            return self._attempt(epoch, queries, before, shards_of)
+
+        parts, culprits = run_in_parts(admitted, attempt, numbered.rows.count)
+        failed = {query.name for query, _ in culprits}
+        for query, why in culprits:
+            self._tell(query, why, everywhere=True)
+        if culprits or len(parts) != 1:
+            for _, batch in parts:
+                batch.release()
+            parts = [attempt([query for query in admitted if query.name not in failed])]
+        ran = {query.name for query in admitted} - failed
+        return parts[0], {query.name for query in epoch.queries} - ran
+
+    def _of_all_clocks(
+        self, epoch: Epoch, parts: Sequence[tuple[Epoch, Batch]]
+    ) -> tuple[Epoch, Batch]:
+        """The shards of all clocks as shards of the epoch itself."""
+        whole, batch = self._under(epoch, parts)
+        grids = {grid.number: grid for grid in epoch.codebook.grids}
+        in_cells = np.zeros(epoch.forest.cells if epoch.forest else 0, dtype=np.int64)
+        for part, made in parts:
+            for grid in part.codebook.grids if len(made.rows_in_cells) else ():
+                there, count = grids[grid.number].offset, grid.cells
+                rows = made.rows_in_cells[grid.offset : grid.offset + count]
+                in_cells[there : there + count] = rows
+        return whole, replace(batch, rows_in_cells=in_cells)
 
     def _tell(self, query: BoundQuery, why: AnswerError, *, everywhere: bool) -> None:
         """Tell why a query misses windows; one that fails everywhere is left out for a while."""
@@ -232,6 +360,30 @@ class ExactWork:
                 records=epoch.records,
             )
 
+    def _shards_of_numbered(
+        self, rows: DataFrame, near: tuple[int, int | None], epoch: Epoch
+    ) -> Batch:
+        """Make the shards of rows that were numbered; they are counted elsewhere.
+
+        `near` are positions near which rows are expected.
+        """
+        job = self._job
+        with job.lookups.checked():
+            batch = collect(
+                rows,
+                epoch.plan,
+                job.lookups,
+                POSITION,
+                NEVER,
+                LAST_INSTANT,
+                near,
+                few=self._few,
+                on_executors=epoch.on_executors,
+                most=job.most_on_driver,
+                folded_cells=self._folds_of(epoch),
+            )
+        return replace(batch, rows=0, late=0, timeless=0, ahead=0, latest=NEVER)
+
     def _find_last_instant(self, rows: DataFrame | None, before: Marks) -> int:
         """The last instant at which a row of a micro-batch counts; found once for all its jobs."""
         ahead, time, earliest = self._job.timing.ahead, self._job.time, NEVER
@@ -262,11 +414,14 @@ class ExactWork:
 
     def _folds_of(self, epoch: Epoch) -> Mapping[int, Ints]:
         """The cells that stand for others under an epoch's plan, computed once a plan."""
-        if not self._job.fold_cells or epoch.forest is None:
+        forest = epoch.forest
+        if not self._job.fold_cells or forest is None:
             return {}
-        if self._folds[0] is not epoch.forest:
-            self._folds = epoch.forest, fold_cells(epoch.forest, ConditionCache())
-        return self._folds[1]
+        found = next((folds for of, folds in self._folds if of is forest), None)
+        if found is None:
+            found = fold_cells(forest, ConditionCache())
+            self._folds.append((forest, found))
+        return found
 
     @property
     def _expected_time(self) -> tuple[int, int | None] | None:
@@ -285,6 +440,7 @@ class ExactWork:
         self._state.add(table, epoch.codebook)
         self._note_fragments(np.flatnonzero(batch.rows_in_cells))
         self._holes.add(entry.details)
+        self._numbering.take(entry.details)
         for folder in _folders(entry.details):
             self._executor_shards.add(folder, epoch.codebook)
         self._note_latest(entry)
@@ -307,20 +463,25 @@ class ExactWork:
         gone = {q.name for q in self._epoch.queries} - {q.name for q in epoch.queries}
         self._removed |= gone
         self._epoch = replace(epoch, backfilled=frozenset())
-        self._cells = ConditionCache()
+        self._cells, self._folds = ConditionCache(), []
 
     def answer(self, before: Entry, entry: Entry) -> Answered:
         """Answer the windows that a log entry closes, on the driver or on executors."""
         epoch, due_answers = self._epoch, DueAnswers(self._holes)
+        if epoch.forest is None:
+            return Answered({}, {})
         due = self._due_windows(before, entry)
-        on_driver = {q: d for q, d in due.items() if not epoch.is_on_executors(q)}
-        if on_driver and epoch.forest is not None:
-            reaches = [windows.reach(query.window) for query, windows in on_driver.items()]
+        on_driver: dict[Clock, dict[BoundQuery, Due | RowsDue]] = {}
+        for query, windows in due.items():
+            if not epoch.is_on_executors(query):
+                on_driver.setdefault(query.window.clock, {})[query] = windows
+        for of_clock in on_driver.values():
+            reaches = [windows.reach(query.window) for query, windows in of_clock.items()]
             low, high = min(r[0] for r in reaches), max(r[1] for r in reaches)
             shards = self._state.between(low, high, epoch.forest)
-            due_answers.on_driver(self._job.spark, on_driver, shards, self._cells)
+            due_answers.on_driver(self._job.spark, of_clock, shards, self._cells)
         on_executors = {q: d for q, d in due.items() if epoch.is_on_executors(q)}
-        if on_executors and epoch.forest is not None:
+        if on_executors:
             left, book = self._state.of(epoch.on_executors), self._codebook
             folders = _folders(entry.details)
             shards = self._executor_shards.shards(book, left, folders[-1].name if folders else None)
@@ -333,29 +494,43 @@ class ExactWork:
         """The queries that a log entry may answer, and which of their windows are due."""
         timing, born, stream = self._job.timing, self._epoch.born, self._job.stream
         backfilled = entry.details["backfilled"]
-        due = {
-            query: timing.due(
-                Marks() if query.name in backfilled else before.marks_of(stream),
-                entry.marks_of(stream),
-                born[query.name],
-            )
-            for query in self._epoch.queries
-        }
-        return {q: d for q, d in due.items() if d.open is not None or may_close(q.window, d)}
+        found: dict[BoundQuery, Due | RowsDue] = {}
+        for query in self._epoch.queries:
+            if query.window.clock.by_rows:
+                rows_due = self._numbering.clocks.due(query, early=timing.early)
+                if rows_due is not None:
+                    found[query] = rows_due
+                continue
+            marks = Marks() if query.name in backfilled else before.marks_of(stream)
+            due = timing.due(marks, entry.marks_of(stream), born[query.name])
+            if due.open is not None or may_close(query.window, due):
+                found[query] = due
+        return found
 
     def forget(self, entry: Entry) -> None:
         """Drop shards of the state that no window needs after a log entry."""
         floors = self._floors(entry)
         self._state.prune(floors, self._epoch.forest)
-        self._holes.forget(floors.values())
+        self._holes.forget(floor for floor in floors.values() if isinstance(floor, int))
+        self._numbering.clocks.forget(self._epoch.queries)
 
-    def _floors(self, entry: Entry) -> Mapping[int, int]:
-        """The instant from which on shards of each grid are needed after a log entry."""
-        return self._epoch.floors(self._job.timing, entry.marks_of(self._job.stream))
+    def _floors(self, entry: Entry) -> Floors:
+        """From where on shards of each grid are needed after a log entry."""
+        epoch, clocks = self._epoch, self._numbering.clocks
+        floors: dict[int, int | RowFloors] = {
+            **epoch.floors(self._job.timing, entry.marks_of(self._job.stream))
+        }
+        for clock in epoch.clocks_by_rows:
+            of_grid: dict[int, list[BoundQuery]] = {}
+            for query in epoch.on(clock).queries:
+                number = epoch.forest.grid_of(query).number if epoch.forest else -1
+                of_grid.setdefault(number, []).append(query)
+            floors |= {grid: clocks.floors(clock, own) for grid, own in of_grid.items()}
+        return floors
 
     def snapshot(self, entry: Entry) -> Snapshot:
         """Gather the shards that are needed after a log entry, for a snapshot."""
-        forest, folders, book = self._epoch.forest, list[ShardFolder](), self._codebook
+        forest, folders, book = self._epoch.forest, list[ExecutorFolder](), self._codebook
         numbers = list[Ints]()
         if forest is not None and self._executor_shards:
             left = self._state.of(self._epoch.on_executors)
@@ -372,6 +547,7 @@ class ExactWork:
                 "folders": [folder.to_json() for folder in folders],
                 "holes": self._holes.to_json(),
                 "codebook": codebook_to_json(book) if book.records else None,
+                **self._numbering.snapshot(),
             },
             epochs=[self._stored],
         )
@@ -385,6 +561,7 @@ class ExactWork:
         """Delete folders of executors' shards that the snapshot does not name."""
         book = _codebook_of(snapshot.details, self._epoch.codebook)
         self._executor_shards.keep_only(_folders(snapshot.details), book)
+        self._numbering.snapshot_written()
 
     def open(self) -> None:
         """Nothing to read before recovery: log entries name their epochs."""
@@ -405,13 +582,15 @@ class ExactWork:
         self._state.add(recoded, codebook)
         self._note_fragments(np.unique(recoded[names.CELL].to_numpy()))
         self._holes.add(entry.details)
+        self._numbering.take(entry.details, restored=True)
         for folder in _folders(entry.details):
             self._executor_shards.restore(folder, logged)
         self._note_latest(entry)
 
     def check_restored(self) -> None:
-        """Raise if executors' shards that were restored cannot be read."""
+        """Raise if executors' shards or rows that wait were restored and cannot be read."""
         self._executor_shards.check()
+        self._numbering.check_restored()
 
     def _bind_again(self, stored: StoredEpoch) -> list[BoundQuery]:
         """Bind the queries of a stored epoch; one that Spark refuses now leaves the plan."""
@@ -455,6 +634,6 @@ def _codebook_of(details: Mapping[str, Any], default: Codebook) -> Codebook:
     return default if found is None else codebook_from_json(found)
 
 
-def _folders(details: Mapping[str, Any]) -> list[ShardFolder]:
+def _folders(details: Mapping[str, Any]) -> list[ExecutorFolder]:
     """The folders of executors' shards that the details of a log entry name."""
-    return [ShardFolder(**found) for found in details["folders"]]
+    return [ExecutorFolder(**found) for found in details["folders"]]

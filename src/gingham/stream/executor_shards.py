@@ -20,6 +20,8 @@ from gingham.checkpoint.lease import Lease
 from gingham.core import names
 from gingham.core.arrays import Ints
 from gingham.core.errors import CheckpointError
+from gingham.core.time import NEVER
+from gingham.finals.floors import Floors
 from gingham.finals.recode import moves, renamed_columns
 from gingham.plan.codebook import Codebook
 from gingham.plan.forest import Forest
@@ -31,15 +33,25 @@ from gingham.spark.to_dataframe import to_dataframe
 
 
 @dataclass(frozen=True, slots=True)
-class ShardFolder:
-    """A folder of executors' shards as the log names it, so that none of its files can be lost."""
+class ExecutorFolder:
+    """A folder that executors wrote, as the log names it, so that none of its files can be lost."""
 
     name: str
     files: Mapping[str, int]  # the size in bytes of each
 
     def to_json(self) -> dict[str, Any]:
-        """The folder as JSON for the log; `ShardFolder(**found)` reads it again."""
+        """The folder as JSON for the log; `ExecutorFolder(**found)` reads it again."""
         return asdict(self)
+
+    def damage(self, files: Files) -> str | None:
+        """What is wrong with the files of the folder, which is in `files`; None if nothing is."""
+        found = files.within(self.name).sizes()
+        if found == self.files:
+            return None
+        names = sorted(found.keys() ^ self.files.keys()) or sorted(
+            name for name, size in found.items() if self.files[name] != size
+        )
+        return f"{self.name}/{names[0]} is missing, new, or has another size"
 
 
 class ExecutorShards:
@@ -54,22 +66,18 @@ class ExecutorShards:
     def __bool__(self) -> bool:
         return bool(self._books)
 
-    def write(self, number: int, shards: DataFrame) -> ShardFolder:
+    def write(self, number: int, shards: DataFrame) -> ExecutorFolder:
         """Write a folder with the executors' shards of a batch; it counts once the log names it."""
         return self._written(f"{number:012d}-{self._lease.term}", shards)
 
-    def add(self, folder: ShardFolder, book: Codebook) -> None:
+    def add(self, folder: ExecutorFolder, book: Codebook) -> None:
         """Count a folder that a log entry names among the shards of the stream."""
         self._books[folder.name] = book
 
-    def restore(self, folder: ShardFolder, book: Codebook) -> None:
+    def restore(self, folder: ExecutorFolder, book: Codebook) -> None:
         """Count a folder that a log entry names after a restart; raise if it lacks a file."""
-        found = self._files.within(folder.name).sizes()
-        if found != folder.files:
-            names = sorted(found.keys() ^ folder.files.keys()) or sorted(
-                name for name, size in found.items() if folder.files[name] != size
-            )
-            raise self._damaged(f"{folder.name}/{names[0]} is missing, new, or has another size")
+        if (why := folder.damage(self._files)) is not None:
+            raise self._damaged(why)
         self.add(folder, book)
 
     def check(self) -> None:
@@ -113,26 +121,28 @@ class ExecutorShards:
         forest: Forest,
         codebook: Codebook,
         on_driver: pa.Table,
-        floors: Mapping[int, int],
-    ) -> ShardFolder:
+        floors: Floors,
+    ) -> ExecutorFolder:
         """Merge shards that are still needed into one new folder; delete nothing yet."""
-        needed = " OR ".join(
-            f"({in_grids_sql(names.CELL, codebook.layouts([grid]))} "
-            f"AND {names.INSTANT} >= {floors[grid.number]}L)"
-            for grid in forest.grids
-        )
         shards = self.shards(codebook, on_driver, None)
         assert shards is not None  # asked only if there is a folder
-        shards = shards.drop(names.FRESH).where(needed)
-        merged = condense_on_executors(shards, forest, codebook)
-        return self._written(f"{number:012d}-{self._lease.term}-all", merged)
+        # What is older than the floor of its grid need not be shuffled before it is dropped.
+        instants = {n: floor for n, floor in floors.items() if isinstance(floor, int)}
+        reached = " OR ".join(
+            f"({in_grids_sql(names.CELL, codebook.layouts([grid]))} AND "
+            f"{names.INSTANT} >= {instants.get(grid.number, NEVER)}L)"
+            for grid in forest.grids
+        )
+        reached_shards = shards.drop(names.FRESH).where(reached)
+        condensed = condense_on_executors(reached_shards, forest, codebook, floors)
+        return self._written(f"{number:012d}-{self._lease.term}-all", condensed)
 
-    def numbers(self, folder: ShardFolder) -> Ints:
+    def numbers(self, folder: ExecutorFolder) -> Ints:
         """The numbers of cells and records that the shards of a folder have."""
         shards = self._spark.read.parquet(self._path(folder.name))
         return shards.select(names.CELL).distinct().toArrow()[names.CELL].to_numpy()
 
-    def keep_only(self, folders: Iterable[ShardFolder], book: Codebook) -> None:
+    def keep_only(self, folders: Iterable[ExecutorFolder], book: Codebook) -> None:
         """Delete all folders of shards but these, whose cells and columns are of this plan."""
         self._books = dict.fromkeys((folder.name for folder in folders), book)
         self._lease.check()
@@ -144,10 +154,10 @@ class ExecutorShards:
         """Read a folder of shards, recoded from the old cells and columns to the new ones."""
         return recoded_rows(self._spark.read.parquet(self._path(folder)), old, new)
 
-    def _written(self, folder: str, shards: DataFrame) -> ShardFolder:
+    def _written(self, folder: str, shards: DataFrame) -> ExecutorFolder:
         """Write shards into a new folder; no two processes write to the same one."""
         shards.write.mode("overwrite").parquet(self._path(folder))
-        return ShardFolder(folder, self._files.within(folder).sizes())
+        return ExecutorFolder(folder, self._files.within(folder).sizes())
 
     def _damaged(self, why: str) -> CheckpointError:
         """The error of shards in the checkpoint that are not complete."""

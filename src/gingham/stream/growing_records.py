@@ -7,6 +7,7 @@ driver sees them. From the next batch on they are reduced with the others, if th
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Literal
 
@@ -16,6 +17,7 @@ from gingham.core.arrays import Ints
 from gingham.core.errors import FragmentError
 from gingham.finals.recode import cell_map
 from gingham.optimizer.decompose_fragments import decompose_fragments
+from gingham.plan.bound import BoundQuery
 from gingham.plan.condition_cache import ConditionCache
 from gingham.plan.forest import Forest
 from gingham.plan.forest_records import ForestRecords
@@ -33,6 +35,17 @@ def check_records(send_records: object) -> None:
             "its batches are reduced to records or are not, whatever each of them would cost",
             'True, False or "static"',
         )
+
+
+def refuse_windows_of_rows(queries: Iterable[BoundQuery], *, sends_records: bool) -> None:
+    """Refuse queries with windows of rows in streams that send records."""
+    for query in queries:
+        if sends_records and query.window.clock.by_rows:
+            raise FragmentError(
+                f"query {query.name!r} has [ROWS ...] in a stream with send_records",
+                "records are chosen for fragments of slices of time",
+                "loom.start(...) without send_records, or [RANGE r SLIDE s]",
+            )
 
 
 class GrowingRecords:

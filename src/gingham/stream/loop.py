@@ -200,10 +200,9 @@ class StreamLoop:
         """Take one micro-batch through all steps: compute, log, merge, answer, deliver."""
         watch, before = Stopwatch(), self._last
         self._log.lease.check()
-        computed = self._work.compute(stream, rows, before, watch)
-        marks = before.marks_of(stream).seen(computed.latest, self._work.delay(stream))
-        if watermark is not None:
-            marks = replace(marks, watermark=watermark)
+        computed = self._work.compute(stream, rows, before, watch, watermark)
+        delay = self._work.delay(stream)
+        marks = before.marks_of(stream).after(computed.latest, delay, watermark)
         entry = before.next(stream, batch, marks, computed.details)
         found = self._spark_files(stream, batch) if rows is not None else {}
         about = {**entry.to_json(), SOURCE: {stream: found}}

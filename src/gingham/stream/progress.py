@@ -49,7 +49,7 @@ class QueryProgress:
     name: str
     matched: int = 0  # rows that meet its predicate, where they are counted
     windows: int = 0  # answered windows, one per group
-    last_window: datetime | None = None  # the end of the last one
+    last_window: datetime | int | None = None  # the end of the last one; by rows its position
     seconds: float = 0.0
     waiting: int = 0  # answers that wait for the sink
     error: str | None = None

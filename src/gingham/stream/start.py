@@ -22,7 +22,10 @@ from gingham.spark.spark_errors import SPARK_ERRORS, spark_message
 from gingham.spark.spark_session import with_settings
 from gingham.stream.exact import ExactWork
 from gingham.stream.executor_shards import ExecutorShards
+from gingham.stream.held_rows import FOLDER as HELD
+from gingham.stream.held_rows import HeldRows
 from gingham.stream.loop import Listener, StreamLoop
+from gingham.stream.numbering import Numbering
 from gingham.stream.planner import Job
 from gingham.stream.running import RunningStream
 from gingham.stream.settings import StreamSettings
@@ -68,7 +71,8 @@ def start_exact(job: Job, rows: DataFrame, files: Files, log: Log, start: Start)
     """Recover a stream from its checkpoint folder, and answer exact queries over it."""
     delivery = start.delivery(files, log.lease)
     shards = ExecutorShards(job.spark, files.within("executors"), log.lease)
-    work = ExactWork(job, log, delivery, shards, start.settings)
+    held = HeldRows(job.spark, files.within(HELD), log.lease)
+    work = ExactWork(job, log, delivery, shards, Numbering(job.time, held), start.settings)
     source = SparkSource(files)
     loop = StreamLoop(
         [job.stream],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 
 import numpy as np
 import pyarrow as pa
@@ -10,6 +10,7 @@ import pyarrow as pa
 from gingham.core import names
 from gingham.core.arrays import Bools
 from gingham.finals.condense import condense
+from gingham.finals.floors import Floors, needed
 from gingham.finals.recode import recode
 from gingham.finals.record_table import RecordTable
 from gingham.finals.shards import ShardTable, no_shards
@@ -72,15 +73,13 @@ class State:
         table = self.table
         self._table, self._fresh = table.filter(pa.array(~self._are_of_grids(table, grids))), None
 
-    def prune(self, floors: Mapping[int, int], forest: Forest | None) -> None:
+    def prune(self, floors: Floors, forest: Forest | None) -> None:
         """Drop shards of each grid that begin before its floor: no open window needs them."""
         table = self.table
         if not table.num_rows or forest is None:
             self._table = self._fresh = None
             return
-        cells, instants = table[names.CELL].to_numpy(), table[names.INSTANT].to_numpy()
-        lowest = np.array([floors[grid.number] for grid in self.codebook.grids])
-        kept = instants >= lowest[self.codebook.places(cells)]
+        kept = needed(table, floors, self.codebook)
         table = table if kept.all() else table.filter(pa.array(kept))
         if table.num_rows > max(_FEW, _GROWTH * self._merged):
             table = condense(table, forest, self.codebook)

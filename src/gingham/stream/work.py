@@ -82,9 +82,14 @@ class Work(Protocol):
         ...
 
     def compute(
-        self, stream: str, rows: DataFrame | None, last: Entry, watch: Stopwatch
+        self,
+        stream: str,
+        rows: DataFrame | None,
+        last: Entry,
+        watch: Stopwatch,
+        watermark: int | None = None,
     ) -> Computed:
-        """Plan a micro-batch, and run its Spark job; without rows only time passes.
+        """Plan a micro-batch, and run its Spark job; without rows time passes up to `watermark`.
 
         Whatever the log must know before the entry is written here, too.
         """

@@ -232,6 +232,12 @@ class _Parser:
             raise two_windows_error()
         if not found and clause is None:
             return [], None
+        if clause is not None and clause.clock.by_rows:
+            raise QueryError(
+                "[ROWS ...] in a query over joins",
+                "streams that are joined have no common order of rows",
+                "[RANGE '10 min' SLIDE '5 min'], or an exact query over one stream",
+            )
         streams = {a: r.time for a, r in self._scope.relations.items() if r.time is not None}
         if not streams:
             raise QueryError(
