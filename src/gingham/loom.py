@@ -292,10 +292,10 @@ class Loom:
             lease = opened.lease()
             registry = opened.registry(lease)
             added = self._take_up(registry)
-            refuse_windows_of_rows(self._queries.values(), sends_records=bool(send_records))
             streams: dict[str, RunningStream] = {}
             works: dict[str, ExactWork] = {}
             try:
+                refuse_windows_of_rows(self._queries.values(), sends_records=bool(send_records))
                 for source, timing, files in zip(sources.values(), timings, folders, strict=True):
                     name = source.info.name
                     job = Job(
