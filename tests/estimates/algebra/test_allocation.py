@@ -8,7 +8,7 @@ import pytest
 
 from gingham.core.errors import GinghamError
 from gingham.estimates.algebra import allocate
-from gingham.estimates.algebra.allocation import components, least_error
+from gingham.estimates.algebra.allocation import METRICS, components, least_error
 from tests.oracle.convex import convex_optimum, random_graph
 
 # Example 6 of Dobra et al.
@@ -46,7 +46,7 @@ def test_the_optimum_with_prices_equals_that_of_a_general_convex_solver():
 
 @pytest.mark.parametrize("metric", ["average", "maximum"])
 def test_sketches_that_cost_the_same_are_divided_like_those_without_a_price(metric):
-    prices = dict.fromkeys(("v1", "v2", "v3", "v4", "v5"), 7)
+    prices = {vertex: 7 for used in USES.values() for vertex in used}
     found = allocate(USES, budget=840, weights=WEIGHTS, prices=prices, metric=metric)
     assert found.words == allocate(USES, budget=120, weights=WEIGHTS, metric=metric).words
 
@@ -68,7 +68,9 @@ def test_budgets_with_prices_are_divided_as_by_brute_force(seed):
         if sum(map(math.prod, zip(words, prices, strict=True))) <= budget
     ]
     costs = dict(enumerate(prices))
-    for metric, combine in (("maximum", max), ("average", sum)):
+    combined = {"maximum": max, "average": sum}
+    for metric in METRICS:
+        combine = combined[metric]
         found = allocate(named, budget=budget, weights=weighed, metric=metric, prices=costs)
         assert sum(found.words[v] * costs[v] for v in costs) <= budget
         best = min(combine(errors) for errors in divisions)
