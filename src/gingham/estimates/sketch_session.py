@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -21,6 +21,7 @@ from gingham.estimates.planning.sketch_plan import SketchPlan
 from gingham.estimates.planning.sketch_table import SketchTable
 from gingham.estimates.planning.weave_sketches import SharedSketches
 from gingham.estimates.spark.bind_join import bind_join
+from gingham.estimates.spark.change_sql import CHANGE_TYPE, change_sql
 from gingham.estimates.spark.sketch_pass import SketchPasses
 from gingham.logical.risk import RiskOf
 from gingham.plan.slices import Slices, sliced
@@ -57,6 +58,23 @@ _MOST_KNOWN = 2_000
 def relation_of(source: RelationSource) -> Relation:
     """Give a source as the parser of joins knows it: a name, columns, an event time."""
     return Relation(source.name, column_types(source.rows), source.time, source.stand_in)
+
+
+def _changes_of(source: RelationSource) -> str | None:
+    """SQL of how many rows a row of a relation adds; None if every row adds itself."""
+    if source.changes is None:
+        return None
+    return change_sql(source.name, source.changes, column_types(source.rows))
+
+
+def _unread_changes(sources: Iterable[RelationSource]) -> Iterator[str]:
+    """Notices of relations that look like change feeds, and whose rows are all added."""
+    for source in sources:
+        if source.changes is None and CHANGE_TYPE in column_types(source.rows):
+            yield (
+                f"{source.name} has a column {CHANGE_TYPE}, and all its rows are added: "
+                f'changes={{"{source.name}": "{CHANGE_TYPE}"}} subtracts those that were deleted'
+            )
 
 
 @dataclass(frozen=True)
@@ -105,6 +123,8 @@ class SketchSession:
         """
         weights, notices = self.prior.of(queries, measured)
         plan = self.plan_by_weights(queries, weights)
+        read = [self.source(step.relation) for step in plan.passes]
+        notices = (*notices, *_unread_changes(read))
         return replace(plan, notices=(*plan.notices, *notices)) if notices else plan
 
     def plan_by_weights(
@@ -122,6 +142,7 @@ class SketchSession:
             weights=weights,
             seed=self.seed,
             delays={s.name: parse_duration(s.watermark) for s in sources if s.watermark},
+            changes={s.name: sql for s in sources if (sql := _changes_of(s)) is not None},
             per_slice=per_slice,
             known=self._shared,
         )
