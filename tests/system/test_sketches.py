@@ -228,7 +228,7 @@ def test_slices_add_up_to_windows_bit_for_bit(loom: Loom):
 
 
 def test_windows_hold_what_spark_counts_exactly(loom: Loom):
-    sketches = _sketches(loom, budget=4000)
+    sketches = _sketches(loom, budget=12_000)
     for name, (sql, _) in WINDOWED.items():
         sketches.add(sql, name=name)
     answers = sketches.run()
@@ -609,7 +609,7 @@ def test_explain_says_who_shares_what(loom: Loom):
     sketches.add(QUERIES["pair"], name="pair")
     sketches.add(QUERIES["chain"], name="chain")
     text = sketches.explain()
-    assert f"2 queries, 4 sketches of {BUDGET:,} words for the least average error" in text
+    assert f"2 queries, 4 sketches, {BUDGET:,} words, for the least average error" in text
     assert "count by a: " in text
     assert "words for pair, chain" in text
 
