@@ -72,7 +72,7 @@ class WovenTree:
 
 @dataclass
 class Woven:
-    """The trees of all join queries, and whether all pairs of them were tried."""
+    """The trees of all join queries, and what is to be said about them."""
 
     trees: list[WovenTree]
     notices: list[str] = field(default_factory=list[str])
