@@ -337,15 +337,23 @@ class Loom:
         seed: int = 0,
         weights: Mapping[str, float] | None = None,
         histograms: Histograms | None = None,
+        changes: Mapping[str, str] | None = None,
     ) -> Estimator:
         """Estimate COUNT, SUM and AVG over joins of streams and tables in so many words of memory.
 
-        Queries are added to what this gives, not to the loom, whose answers are exact.
+        Queries are added to what this gives, not to the loom, whose answers are exact. The budget
+        is for everything that a stream holds between two batches: the sketches of all queries, in
+        all slices of time that open windows need.
 
         Memory is divided by how hard queries are. `weights` says so by name of the query: eight
         times the relative variance of one copy of its estimate; such a query keeps its weight.
         `histograms`, by relation and join attribute, guess the weights of the others until a run
         or a window has measured them. Without either, the first run weighs all alike.
+
+        `changes` names, by relation, the column that tells rows that were deleted from those that
+        were inserted: text as in the `_change_type` of a change feed (insert, delete,
+        update_preimage, update_postimage), or whole numbers, 1 and -1. Estimates are those of the
+        rows that are left.
         """
         return Estimator(
             self.spark,
@@ -357,6 +365,7 @@ class Loom:
             seed=seed,
             weights=weights,
             histograms=histograms,
+            changes=changes,
         )
 
     def alone(self, name: str) -> DataFrame:

@@ -46,6 +46,7 @@ SAMPLES: dict[str, tuple[str, object]] = {
     "confidence": ("0.9", 0.9),
     "seed": ("7", 7),
     "weight": ("2.5", {"b": 2.5}),
+    "changes": ("op", {"trades": "op"}),
     "checkpoint": ("state", ...),
     "trigger": ("5 s", {"processingTime": "5000 milliseconds"}),
     "output_mode": ("update", "update"),
@@ -73,6 +74,11 @@ def sample(kind: str, key: str) -> tuple[str, object]:
     return ("2.5e-7", 2.5e-7) if kind == "cost" else SAMPLES[key]
 
 
+def field_of(key: str) -> str:
+    """How a key is written: changes are those of a relation."""
+    return f"{key}.trades" if key == "changes" else key
+
+
 def whole(kind: str, key: str, text: str, *, stream: bool) -> list[dict[str, str]]:
     """A workload that has everything, and this key; each entry with its kind."""
     entries = [
@@ -89,7 +95,7 @@ def whole(kind: str, key: str, text: str, *, stream: bool) -> list[dict[str, str
         entries[5].pop(key, None)
     for entry in entries:
         if entry["kind"] == kind:
-            entry[key] = text
+            entry[field_of(key)] = text
     return [entry for entry in entries if len(entry) > 1]
 
 
@@ -425,7 +431,7 @@ def workloads(draw: st.DrawFn) -> list[dict[str, str]]:
             here = key.only in (None, "stream" if stream else "batch")
             both = entry["kind"] == "stream" and key.name in ("checkpoint", "trigger")
             if here and not both and draw(st.booleans()):
-                entry[key.name] = sample(entry["kind"], key.name)[0]
+                entry[field_of(key.name)] = sample(entry["kind"], key.name)[0]
     return [entry for entry in entries if len(entry) > 1]
 
 

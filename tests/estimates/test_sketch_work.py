@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, ClassVar
@@ -25,6 +25,7 @@ from gingham.estimates.planning.parse_joins import parse_join_aggregate
 from gingham.estimates.planning.query_weights import PriorWeights
 from gingham.estimates.planning.sketch_plan import SketchPlan
 from gingham.estimates.planning.sketch_table import no_sketches
+from gingham.estimates.sketch_epoch import SketchEpoch
 from gingham.estimates.sketch_session import RowCounts, SketchSession, relation_of
 from gingham.estimates.sketch_work import SketchWork
 from gingham.estimates.spark.sketch_pass import make_sketcher
@@ -95,10 +96,7 @@ class _Session(SketchSession):
             columns |= {names.partial(i): ones for i in range(len(one.measures))}
             columns |= {names.ROWS: ones, names.SLICE: pa.array(_numbers(its.seconds, slices))}
             batches = pa.table(columns).to_batches()
-            parts += [
-                pa.Table.from_batches([b])
-                for b in make_sketcher(plan.sharing, one, slices)(batches)
-            ]
+            parts += [pa.Table.from_batches([b]) for b in make_sketcher(plan, one, slices)(batches)]
         return pa.concat_tables(parts)
 
 
@@ -110,7 +108,7 @@ def _numbers(seconds: tuple[int, ...], slices: Slices) -> list[int]:
 class _Streams:
     """Two streams in a folder, r and s, and the queries over them."""
 
-    def __init__(self, folder: Path, sink: Any = None) -> None:
+    def __init__(self, folder: Path, sink: Any = None, budget: int = 60) -> None:
         self.folder = folder
         self.settings = StreamSettings(snapshot_every=4, sink_patience=0.0)  # snapshots often
         self.sink = sink or MemorySink()
@@ -128,7 +126,7 @@ class _Streams:
         spark: Any = None
         stand_ins = StandIns(spark)
         self.session = _Session(
-            spark, lambda: sources, stand_ins, lambda _: False, 60, "average", 0, 0.95
+            spark, lambda: sources, stand_ins, lambda _: False, budget, "average", 0, 0.95
         )
         self.batches = 0
         self.start()
@@ -139,7 +137,7 @@ class _Streams:
         queries = lambda: tuple(self.queries.values())  # noqa: E731
         self.log = log = Log(files, Lease.take(files.within("lease")))
         self.unbound: dict[str, GinghamError] = {}
-        work = SketchWork(self.session, queries, {}, log, self.unbound)
+        self.work = work = SketchWork(self.session, queries, {}, log, self.unbound)
         delivery = Delivery(self.sink, files, log.lease, self.settings.sink_patience)
         self.loop = StreamLoop(["r", "s", "quiet"], work, log, delivery, [], self.settings)
         self.loop.recover()
@@ -168,6 +166,100 @@ class _Streams:
         found = list(zip(starts.tolist(), table["estimate"].to_pylist(), strict=True))
         assert len(dict(found)) == len(found)  # each window once
         return {start: round(value) for start, value in found}
+
+
+# Twenty windows of different lengths: from 10 s, tumbling, to 200 s that move by 10 s or 20 s.
+LENGTHS = {
+    f"w{i}": PAIRS.format(f"{10 * i} seconds', '{(10 * i, 10, 20)[i % 3]} seconds")
+    for i in range(1, 21)
+}
+
+
+def _expected(times: Sequence[int], length: int, slide: int, until: int) -> dict[int, int]:
+    """Pairs of rows at these times in each window that ends by then."""
+    starts = range(-(length // slide) * slide, until - length + 1, slide)
+    rows = {start: sum(start <= at < start + length for at in times) for start in starts}
+    return {start: n * n for start, n in rows.items() if n}
+
+
+@pytest.mark.parametrize("restart", [False, True])
+def test_twenty_windows_of_different_lengths_are_held_to_one_budget(
+    tmp_path: Path,
+    restart: bool,  # noqa: FBT001
+):
+    streams = _Streams(tmp_path, budget=4000)
+    for name, sql in LENGTHS.items():
+        streams.add(sql, name)
+    times = range(3, 330, 7)
+    held: list[int] = []
+    for batch, at in enumerate(times):
+        streams.feed(at)
+        held.append(streams.work.size)
+        if restart and batch % 30 == 20:
+            streams.start()
+            held.append(streams.work.size)
+    assert max(held) <= 4000
+    assert sorted(held)[len(held) // 2] > 2000  # most of it is used
+    for i in range(1, 21):
+        found, slide = streams.answers(f"w{i}"), (10 * i, 10, 20)[i % 3]
+        assert found == _expected(times, 10 * i, slide, times[-1])
+
+
+def test_a_stream_that_is_far_ahead_costs_copies_and_no_memory(tmp_path: Path):
+    # r  [0-----------------------400)
+    # s  [0--------100)                  r is kept from 0 on until s has come so far
+    streams = _Streams(tmp_path, budget=600)
+    streams.add(SLIDING, "sliding")
+    for at in range(5, 400, 10):
+        streams.feed(at, only="r")
+        assert streams.work.size <= 600
+    for at in range(5, 400, 10):
+        streams.feed(at, only="s")
+        assert streams.work.size <= 600
+    assert streams.answers("sliding") == _expected(range(5, 400, 10), 100, 10, 395)
+    table = streams.sink.arrow("sliding")
+    starts = table[names.WINDOW_START].cast(pa.int64()).to_numpy() // SECOND
+    words = dict(zip(starts.tolist(), table["words"].to_pylist(), strict=True))
+    planned = 2 * min(streams.session.plan(list(streams.queries.values()), {}).sharing.words)
+    assert 0 < words[0] < planned // 2
+
+
+def test_two_plans_together_are_held_to_the_budget(streams: _Streams):
+    streams.add(SLIDING, "sliding")
+    for at in range(5, 200, 10):
+        streams.feed(at)
+    streams.add(PAIRS.format("70 seconds', '10 seconds"), "seventy")
+    for at in range(205, 400, 10):
+        streams.feed(at)
+        assert streams.work.size <= 60
+    assert streams.answers("sliding") == _expected(range(5, 400, 10), 100, 10, 395)
+
+
+def test_an_epoch_of_a_log_from_before_windows_were_woven_goes_on(
+    streams: _Streams, monkeypatch: pytest.MonkeyPatch
+):
+    planned = _Session.plan_by_weights
+
+    def per_slice(self: Any, queries: Any, weights: Any, **_: Any) -> SketchPlan:
+        return planned(self, queries, weights, per_slice=True)
+
+    def write(epoch: SketchEpoch) -> None:
+        about = asdict(epoch.stored)
+        del about["per_slice"]
+        streams.log.write_epoch(epoch.number, about, epoch.tables)
+
+    streams.add(TEN, "ten")
+    streams.add(SLIDING, "sliding")
+    with monkeypatch.context() as before:
+        before.setattr(_Session, "plan_by_weights", per_slice)
+        before.setattr(streams.work, "_write_epoch", write)
+        for at in range(5, 100, 10):
+            streams.feed(at)
+    streams.start()
+    for at in range(105, 200, 10):
+        streams.feed(at)
+    assert streams.answers("sliding") == _expected(range(5, 200, 10), 100, 10, 195)
+    assert streams.answers("ten") == _expected(range(5, 200, 10), 10, 10, 195)
 
 
 class _BrokenSink(MemorySink):
@@ -231,8 +323,8 @@ def test_a_newcomer_answers_no_window_whose_first_slices_are_dropped(
     streams: _Streams,
     restart: bool,  # noqa: FBT001
 ):
-    # ten      [0 - 10) ... [60 - 70) | [70 - 80) [80 -    | up to here slices are dropped
-    # sliding  [-10 ------------- 90)   only windows from 70 on are whole
+    # ten      [0 - 10) ... [70 - 80) | [80 - 85           | up to here slices are dropped
+    # sliding  [-10 ------------- 90)   only windows from 80 on are whole
     streams.add(TEN, "ten")
     for second in range(5, 90, 10):
         streams.feed(second)
@@ -242,7 +334,7 @@ def test_a_newcomer_answers_no_window_whose_first_slices_are_dropped(
     for second in range(95, 300, 10):
         streams.feed(second)
     found = streams.answers("sliding")
-    assert min(found) == 70
+    assert min(found) == 80
     assert set(found.values()) == {100}
 
 

@@ -21,8 +21,10 @@ def random_graph(seed: int) -> tuple[list[list[int]], list[float]]:
     return [[used.index(v) for v in query] for query in uses], [w / total for w in weights]
 
 
-def convex_optimum(uses: Sequence[Sequence[int]], weights: Sequence[float]) -> float:
-    """The least sum of weight / copies with one word in all.
+def convex_optimum(
+    uses: Sequence[Sequence[int]], weights: Sequence[float], prices: Sequence[float] | None = None
+) -> float:
+    """The least sum of weight / copies with one word in all, or what it pays for.
 
     Variables are the words of each vertex, then the copies of each query.
     """
@@ -32,10 +34,11 @@ def convex_optimum(uses: Sequence[Sequence[int]], weights: Sequence[float]) -> f
     room = np.zeros((len(pairs), vertices + queries))
     for row, (q, v) in enumerate(pairs):
         room[row, v], room[row, vertices + q] = 1, -1
-    total = np.concatenate([np.ones(vertices), np.zeros(queries)])
+    each = np.ones(vertices) if prices is None else np.array(prices)
+    total = np.concatenate([each, np.zeros(queries)])
     found = minimize(
         lambda x: (heavy / x[vertices:]).sum(),
-        np.full(vertices + queries, 1 / vertices),
+        np.full(vertices + queries, 1 / each.sum()),
         jac=lambda x: np.concatenate([np.zeros(vertices), -heavy / x[vertices:] ** 2]),
         method="SLSQP",
         bounds=[(1e-6, 1)] * (vertices + queries),

@@ -1,6 +1,6 @@
 """Joined streams: estimates are those of the batch run, each window once, whatever breaks."""
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -23,6 +23,7 @@ from gingham import (
 from gingham.checkpoint.files import Files
 from gingham.estimates.planning.drop_queries import drop_queries
 from gingham.estimates.planning.sketch_table import SketchTable
+from tests.batch_estimates import batch_estimates, rows_of
 from tests.replay import random_trades, replayed, write_batches
 
 QUERIES = {
@@ -65,24 +66,20 @@ def _streaming(spark: SparkSession, folder: Path) -> Estimator:
     return _sketches(spark, {n: replayed(spark, folder / n) for n in ("trades", "quotes")})
 
 
-def _expected(spark: SparkSession, batches, name: str) -> list[dict]:
-    """The answers of the batch run, up to where both streams have come."""
+def _expected(spark: SparkSession, batches, name: str, found: Sequence[dict] = ()) -> list[dict]:
+    """The answers of the batch run, up to where both streams have come.
+
+    If one stream is ahead, copies are dropped: then from as many words as answers were found from.
+    """
     whole = {n: pa.concat_tables(tables) for n, tables in batches.items()}
     latest = [max(t["ts"].cast(pa.int64()).to_pylist()) for t in whole.values()]
     frames = {n: spark.createDataFrame(table) for n, table in whole.items()}
-    answer = _sketches(spark, frames).run().arrow(name)
-    ends = answer["window_end"].cast(pa.int64()).to_numpy()
-    return _rows(answer.filter(pa.array(ends <= min(latest) - 4_000_000)))
-
-
-def _rows(table: pa.Table) -> list[dict]:
-    table = table.set_column(0, "window_start", table["window_start"].cast(pa.int64()))
-    table = table.set_column(1, "window_end", table["window_end"].cast(pa.int64()))
-    return table.sort_by("window_start").to_pylist()
+    estimates = batch_estimates(_sketches(spark, frames), name, found)
+    return [row for row in estimates if row["window_end"] <= min(latest) - 4_000_000]
 
 
 def _read(folder: Path, name: str) -> list[dict]:
-    return _rows(pa.concat_tables([pq.read_table(f) for f in sorted((folder / name).iterdir())]))
+    return rows_of(pa.concat_tables([pq.read_table(f) for f in sorted((folder / name).iterdir())]))
 
 
 def test_a_stream_estimates_what_the_batch_run_estimates(
@@ -95,9 +92,9 @@ def test_a_stream_estimates_what_the_batch_run_estimates(
     running.stop()
     assert not running.failed()
     for name in QUERIES:
-        found = _rows(running.arrow(name))
+        found = rows_of(running.arrow(name))
         assert len(found) >= 2
-        assert found == _expected(spark, batches, name)
+        assert found == _expected(spark, batches, name, found)
 
 
 def test_running_estimates_show_their_progress_and_end_in_time(
@@ -165,7 +162,8 @@ def test_whatever_dies_each_window_is_answered_once(
     running.process_all_available()
     running.stop()
     for name in QUERIES:
-        assert _read(tmp_path / "answers", name) == _expected(spark, batches, name)
+        found = _read(tmp_path / "answers", name)
+        assert found == _expected(spark, batches, name, found)
 
 
 def test_queries_come_and_go_while_streams_run(spark: SparkSession, tmp_path: Path, batches):
@@ -176,23 +174,23 @@ def test_queries_come_and_go_while_streams_run(spark: SparkSession, tmp_path: Pa
     sketches.add(LATER, name="later")
     sketches.add(TWIN, name="twin")
     sketches.remove("volume")
-    before = {name: len(_rows(running.arrow(name))) for name in QUERIES}
+    before = {name: len(rows_of(running.arrow(name))) for name in QUERIES}
     _write_more(tmp_path, batches, 6)
     running.process_all_available()
     running.stop()
-    later = _rows(running.arrow("later"))
+    later = rows_of(running.arrow("later"))
     assert len(later) >= 2
     assert all(row["window_start"] > seen - 4_000_000 for row in later)
-    assert len(_rows(running.arrow("volume"))) == before["volume"]
+    assert len(rows_of(running.arrow("volume"))) == before["volume"]
     # The windows of a query that stays are all there, across the change of plan.
-    expected = _expected(spark, batches, "pairs")
-    found = _rows(running.arrow("pairs"))
+    found = rows_of(running.arrow("pairs"))
+    expected = _expected(spark, batches, "pairs", found[:2])
     bounds = [[(r["window_start"], r["window_end"]) for r in rows] for rows in (found, expected)]
     assert bounds[0] == bounds[1]
     # And the plan of before answers its windows as if nothing had changed.
     assert found[:2] == expected[:2]
     # A new query that finds all its sketches answers every window that was open.
-    twin = _rows(running.arrow("twin"))
+    twin = rows_of(running.arrow("twin"))
     assert twin == found[before["pairs"] :]
     assert twin[0]["window_start"] < seen < later[0]["window_start"]
 
@@ -339,7 +337,7 @@ def test_a_loom_and_its_sketches_share_a_checkpoint(spark: SparkSession, tmp_pat
     # Neither skips what the other has read.
     windows = {row["window_start"] for row in _expected(spark, batches, "pairs")}
     for running, name in zip(runs, ("trades", "pairs"), strict=True):
-        assert windows <= {row["window_start"] for row in _rows(running.arrow(name))}
+        assert windows <= {row["window_start"] for row in rows_of(running.arrow(name))}
 
 
 def test_what_cannot_be_streamed_is_refused(spark: SparkSession, tmp_path: Path, batches):

@@ -42,7 +42,7 @@ def check_fields(entry: Entry, folder: Path, problems: Problems) -> Part | None:
                 entry.line_of(field),
                 f"{name} of {kind.noun} without names",
                 "each of them has a name and a value",
-                f"{name}: {{sep: ;}}, or in SQL {name}.sep=;",
+                f"{name}: {{NAME: VALUE}}, or in SQL {name}.NAME=VALUE",
             )
             continue
         try:

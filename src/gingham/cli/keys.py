@@ -122,6 +122,7 @@ KINDS = {
             Key("metric", values.one_of("average", "maximum"), ("sketch.metric",)),
             Key("confidence", values.number(0, 1, inclusive=False), ("sketch.confidence",)),
             Key("seed", values.whole(0), ("sketch.seed",)),
+            Key("changes", values.text, ("sketch.changes",)),
         ),
     ),
     "sketch": Kind("a sketch", (*_NAMED_SQL, Key("weight", values.number(0), ("sketch.weights",)))),

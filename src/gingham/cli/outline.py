@@ -9,7 +9,7 @@ from gingham.core.errors import GinghamError, WorkloadError
 Value = str | tuple[str, ...]
 
 # Keys with keys of their own: `options: {sep: ;}` is the field `options.sep`, as it is in SQL.
-NESTED = ("options",)
+NESTED = ("options", "changes")
 
 
 @dataclass(frozen=True, slots=True)

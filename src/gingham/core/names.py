@@ -22,6 +22,7 @@ LATE = "__late"  # how many of them came after the watermark had passed them
 LATEST = "__latest"  # the event time of the last of them
 AHEAD = "__ahead"  # how many of them are too far in the future
 FRAGMENT = "__fragment"  # which queries over joins want a row, as a number
+CHANGE = "__change"  # how many rows a row to sketch adds, negative if it deletes some
 SKETCH = "__sketch"  # the number of a sketch
 EPOCH = "__epoch"  # the plan that sketches were made under
 COUNTERS = "__counters"  # of a sketch, as 64-bit words one after the other
@@ -29,7 +30,8 @@ COUNTERS = "__counters"  # of a sketch, as 64-bit words one after the other
 # Also those of one step only: values of attributes, lookups, queries, buckets.
 _RESERVED = re.compile(
     r"__(time|slice|cell|code|matched|instant|fresh|rows|late|latest|ahead"
-    r"|fragment|sketch|epoch|counters|one|query|bucket|timeless|window|slice_number|cell_number|position"
+    r"|fragment|change|sketch|epoch|counters|one|query|bucket|timeless|window|slice_number"
+    r"|cell_number|position"
     r"|(slice|interval|key|partial|aggregate|word|value|position|lookup|alias|input)_\w+)",
     re.IGNORECASE,
 )

@@ -37,7 +37,9 @@ from gingham.stream.start import Start
 class Estimator:
     """Estimates COUNT, SUM and AVG over joins from sketches that share a budget of words.
 
-    With windows, every slice of a stream has sketches of that many words.
+    The budget is for all that a stream holds between two batches: the sketches of all queries in
+    all slices of time that open windows need. `changes` has by relation the column that says
+    whether a row was inserted or deleted.
     """
 
     def __init__(
@@ -52,8 +54,10 @@ class Estimator:
         seed: int = 0,
         weights: Mapping[str, float] | None = None,
         histograms: Histograms | None = None,
+        changes: Mapping[str, str] | None = None,
     ) -> None:
         self._registered = sources
+        self._changes = {name.lower(): column for name, column in (changes or {}).items()}
         self._own: dict[str, RelationSource] = {}
         self._stand_ins = StandIns(spark)  # of own relations
         self._session = SketchSession(
@@ -148,6 +152,7 @@ class Estimator:
         """Which sketches the next run makes."""
         if not self._queries:
             raise QueryError("no queries", "there is nothing to plan", "sketches.add(...)")
+        self._refuse_changes_of_nothing()
         return self._session.plan(list(self._queries.values()), self._weights)
 
     def explain(self) -> str:
@@ -195,6 +200,7 @@ class Estimator:
                     "the estimates are running", "they were started before", "running.stop()"
                 )
             self._running.stop()  # answers that wait are delivered by what is started now
+        self._refuse_changes_of_nothing()
         target = sink_for(sink, self._session.spark)
         start = Start(target, trigger, [], settings or StreamSettings(), adopt_sink)
         unbound: dict[str, GinghamError] = {}
@@ -254,4 +260,18 @@ class Estimator:
 
     def _sources(self) -> dict[str, RelationSource]:
         """The relations that join queries may read: those of the loom, and own static ones."""
-        return {**self._registered(), **self._own}
+        found = {**self._registered(), **self._own}
+        return {
+            name: replace(source, changes=self._changes[name]) if name in self._changes else source
+            for name, source in found.items()
+        }
+
+    def _refuse_changes_of_nothing(self) -> None:
+        """Refuse changes of a relation that does not exist: its deletions would be added."""
+        sources = self._sources()
+        for name in self._changes.keys() - sources.keys():
+            raise CatalogError(
+                f"changes of {name!r}, which is no relation",
+                "registered: " + (", ".join(source.name for source in sources.values()) or "none"),
+                "the name of a stream, a table or a relation",
+            )

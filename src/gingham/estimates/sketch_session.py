@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from gingham.core.time import FOREVER, NEVER, wall_clock
+from gingham.core.time import FOREVER, NEVER, parse_duration, wall_clock
 from gingham.estimates.algebra.allocation import Metric
 from gingham.estimates.planning.bound_join import BoundJoin
 from gingham.estimates.planning.estimate_query import QueryEstimates, WindowStarts, estimate_query
@@ -19,7 +19,9 @@ from gingham.estimates.planning.query_weights import PriorWeights
 from gingham.estimates.planning.share_sketches import share_sketches
 from gingham.estimates.planning.sketch_plan import SketchPlan
 from gingham.estimates.planning.sketch_table import SketchTable
+from gingham.estimates.planning.weave_sketches import SharedSketches
 from gingham.estimates.spark.bind_join import bind_join
+from gingham.estimates.spark.change_sql import CHANGE_TYPE, change_sql
 from gingham.estimates.spark.sketch_pass import SketchPasses
 from gingham.logical.risk import RiskOf
 from gingham.plan.slices import Slices, sliced
@@ -49,9 +51,30 @@ class RowCounts:
     latest: int  # the latest event time; NEVER if there is none
 
 
+# So many plans of parts of the queries are remembered.
+_MOST_KNOWN = 2_000
+
+
 def relation_of(source: RelationSource) -> Relation:
     """Give a source as the parser of joins knows it: a name, columns, an event time."""
     return Relation(source.name, column_types(source.rows), source.time, source.stand_in)
+
+
+def _changes_of(source: RelationSource) -> str | None:
+    """SQL of how many rows a row of a relation adds; None if every row adds itself."""
+    if source.changes is None:
+        return None
+    return change_sql(source.name, source.changes, column_types(source.rows))
+
+
+def _unread_changes(sources: Iterable[RelationSource]) -> Iterator[str]:
+    """Notices of relations that look like change feeds, and whose rows are all added."""
+    for source in sources:
+        if source.changes is None and CHANGE_TYPE in column_types(source.rows):
+            yield (
+                f"{source.name} has a column {CHANGE_TYPE}, and all its rows are added: "
+                f'changes={{"{source.name}": "{CHANGE_TYPE}"}} subtracts those that were deleted'
+            )
 
 
 @dataclass(frozen=True)
@@ -72,6 +95,8 @@ class SketchSession:
     prior: PriorWeights = field(default_factory=PriorWeights)
     _types: dict[str, ExpressionTypes] = field(default_factory=dict[str, ExpressionTypes])
     _passes: SketchPasses = field(default_factory=SketchPasses)
+    # What was found for parts of the queries when they were planned before.
+    _shared: dict[bytes, SharedSketches] = field(default_factory=dict[bytes, SharedSketches])
 
     def source(self, relation: str) -> RelationSource:
         """Find the rows of a relation that join queries read."""
@@ -98,19 +123,28 @@ class SketchSession:
         """
         weights, notices = self.prior.of(queries, measured)
         plan = self.plan_by_weights(queries, weights)
+        read = [self.source(step.relation) for step in plan.passes]
+        notices = (*notices, *_unread_changes(read))
         return replace(plan, notices=(*plan.notices, *notices)) if notices else plan
 
     def plan_by_weights(
-        self, queries: Sequence[BoundJoin], weights: Mapping[str, float]
+        self, queries: Sequence[BoundJoin], weights: Mapping[str, float], *, per_slice: bool = False
     ) -> SketchPlan:
         """Plan the sketches of join queries by these weights, whatever the user says now."""
+        sources = self.sources().values()
+        if len(self._shared) > _MOST_KNOWN:
+            self._shared.clear()
         return share_sketches(
             queries,
-            {source.name: source.time for source in self.sources().values()},
+            {source.name: source.time for source in sources},
             budget=self.budget,
             metric=self.metric,
             weights=weights,
             seed=self.seed,
+            delays={s.name: parse_duration(s.watermark) for s in sources if s.watermark},
+            changes={s.name: sql for s in sources if (sql := _changes_of(s)) is not None},
+            per_slice=per_slice,
+            known=self._shared,
         )
 
     def look(self, stream: str, rows: DataFrame, marks: Marks) -> tuple[RowCounts, DataFrame]:
@@ -146,7 +180,7 @@ class SketchSession:
         passes = [one for one in plan.passes if one.relation in rows]
         times = {one.relation: self.source(one.relation).time for one in passes}
         slices = self._slices(plan, rows, times)
-        return self._passes.sketch(plan.sharing, passes, rows, times, slices)
+        return self._passes.sketch(plan, passes, rows, times, slices)
 
     def _slices(
         self, plan: SketchPlan, rows: Mapping[str, DataFrame], times: Mapping[str, str | None]

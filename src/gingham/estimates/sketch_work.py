@@ -11,7 +11,6 @@ from collections.abc import Callable, Collection, Container, Iterable, Mapping, 
 from dataclasses import asdict
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
@@ -20,12 +19,18 @@ from gingham.core import names
 from gingham.core.errors import AnswerError, CheckpointError, GinghamError, QueryError
 from gingham.core.stopwatch import Stopwatch
 from gingham.core.time import FOREVER, NEVER, parse_duration
+from gingham.estimates.hold_budget import hold_budget
 from gingham.estimates.join_codec import join_from_json
 from gingham.estimates.planning.bound_join import BoundJoin
 from gingham.estimates.planning.estimate_query import window_starts
 from gingham.estimates.planning.sketch_plan import SketchPlan
-from gingham.estimates.planning.sketch_table import SketchTable, no_sketches
-from gingham.estimates.sketch_epoch import SketchEpoch, StoredSketchEpoch
+from gingham.estimates.planning.sketch_table import SketchTable, words_of
+from gingham.estimates.sketch_epoch import (
+    NO_SKETCHES,
+    SketchEpoch,
+    StoredSketchEpoch,
+    tag_with_epoch,
+)
 from gingham.estimates.sketch_session import SketchSession
 from gingham.session.fragile import fragile, go_on_without
 from gingham.sinks.answer import Answer, LocalAnswer
@@ -35,7 +40,8 @@ from gingham.stream.quarantine import Quarantine
 from gingham.stream.work import Answered, Computed, Snapshot
 
 _CLOSED = "closed"  # up to where windows are answered, by query
-_FLOORS = "floors"  # where the first slice begins that is kept, by epoch
+_FLOORS = "sketch_floors"  # where the first slice begins that is kept, by epoch and sketch
+_FLOORS_OF_EPOCHS = "floors"  # the same for all sketches of an epoch, in older logs
 
 
 class SketchWork:
@@ -80,8 +86,12 @@ class SketchWork:
 
     @property
     def size(self) -> int:
-        """How many rows of sketch tables are in memory."""
-        return sum(part.num_rows for epoch in self._epochs for part in epoch.parts)
+        """How many words of sketches are in memory."""
+        return sum(
+            int(words_of(table).sum())
+            for epoch in self._epochs
+            for table in (epoch.tables, *epoch.parts)
+        )
 
     def delay(self, stream: str) -> int:
         """How late rows of a joined stream may come by its watermark, in microseconds."""
@@ -107,7 +117,7 @@ class SketchWork:
         finally:
             rows.unpersist()
         return Computed(
-            table=pa.concat_tables([_NOTHING, *sketches]),
+            table=pa.concat_tables([NO_SKETCHES, *sketches]),
             rows=seen.rows,
             late=seen.late,
             timeless=seen.timeless,
@@ -204,8 +214,8 @@ class SketchWork:
     def _sketched(self, plan: SketchPlan, rows: Mapping[str, DataFrame], epoch: int) -> pa.Table:
         """Sketch the rows of relations under a plan, tagged with the number of its epoch."""
         if not any(one.relation in rows for one in plan.passes):
-            return _NOTHING
-        return _tag_with_epoch(self._session.sketch(plan, rows), epoch)
+            return NO_SKETCHES
+        return tag_with_epoch(self._session.sketch(plan, rows), epoch)
 
     def take(self, entry: Entry, table: pa.Table) -> None:
         """Add the sketches of a micro-batch to the epochs that they were made for."""
@@ -259,7 +269,7 @@ class SketchWork:
         starts = window_starts(query, sketches, epoch.plan.sliced)
         assert starts is not None
         ends = starts + window.range
-        own = (starts >= max(epoch.since, epoch.floor)) & (starts < epoch.until)
+        own = (starts >= max(epoch.since, epoch.floor(query))) & (starts < epoch.until)
         due = starts[own & (ends > closed) & (ends <= closes)]
         found = self._session.estimate(query, epoch.plan, sketches, due)
         if found.weight is not None:
@@ -275,26 +285,25 @@ class SketchWork:
         }
         return min(self._last.marks_of(stream).watermark for stream in streams)
 
-    def forget(self, entry: Entry) -> None:
-        """Nothing to do between snapshots: sketches of a few batches are small."""
-
-    def snapshot(self, entry: Entry) -> Snapshot:  # noqa: ARG002  (it is the last one)
-        """Gather the sketches that open windows still need, for a snapshot."""
+    def forget(self, entry: Entry) -> None:  # noqa: ARG002  (it is the last one)
+        """Drop sketches that no open window needs, and copies of others if memory is short."""
         registered = self._texts()
         for epoch in list(self._epochs):
             # A query that was removed needs nothing.
-            needed = [self._floor(query) for query in epoch.read_by(registered)]
-            floor = min(needed, default=self._ahead)
-            if floor >= epoch.until:
+            needed = {query.name: self._floor(query) for query in epoch.read_by(registered)}
+            if min(needed.values(), default=self._ahead) >= epoch.until:
                 self._epochs.remove(epoch)
-                continue
-            # What a later query would need from before is gone for good.
-            epoch.floor = floor = max(epoch.floor, floor)
-            parts = SketchTable(pa.concat_tables([_NOTHING, *epoch.parts]), epoch.plan.sharing)
-            epoch.parts = [_tag_with_epoch(parts.condensed(floor), epoch.number)]
+            else:
+                epoch.drop_before(needed, self._ahead)
+        hold_budget(self._epochs, self._session.budget)
+
+    def snapshot(self, entry: Entry) -> Snapshot:  # noqa: ARG002  (it is the last one)
+        """Gather the sketches that open windows still need, for a snapshot."""
         return Snapshot(
-            table=pa.concat_tables([_NOTHING, *(part for e in self._epochs for part in e.parts)]),
-            details={_FLOORS: [[epoch.number, epoch.floor] for epoch in self._epochs]},
+            table=pa.concat_tables(
+                [NO_SKETCHES, *(part for e in self._epochs for part in e.parts)]
+            ),
+            details={_FLOORS: [[e.number, list(e.floors.items())] for e in self._epochs]},
             epochs=[epoch.number for epoch in self._epochs],
         )
 
@@ -321,7 +330,9 @@ class SketchWork:
             queries = [
                 self._bind_again(name, sql, stored, refused) for name, sql in stored.queries.items()
             ]
-            plan = self._session.plan_by_weights(queries, stored.weights)
+            plan = self._session.plan_by_weights(
+                queries, stored.weights, per_slice=stored.per_slice
+            )
             if plan.sharing.fingerprint != stored.fingerprint:
                 raise CheckpointError(
                     "the sketches of the checkpoint are of another plan",
@@ -334,6 +345,7 @@ class SketchWork:
                 since=stored.since,
                 until=FOREVER,
                 tables=logged.table,
+                per_slice=stored.per_slice,
             )
             for name, (sql, after) in stored.adopted.items():
                 epoch.adopt(self._bind_again(name, sql, stored, refused), after)
@@ -377,9 +389,12 @@ class SketchWork:
     def restore(self, entry: Entry, table: pa.Table, *, is_snapshot: bool) -> None:
         """Add the sketches of a snapshot or log entry after a restart."""
         if is_snapshot:
-            floors = dict(entry.details[_FLOORS])
+            floors = dict(entry.details.get(_FLOORS, ()))
+            older = dict(entry.details.get(_FLOORS_OF_EPOCHS, ()))
             for epoch in self._epochs:
-                epoch.floor = floors.get(epoch.number, NEVER)
+                vertices = epoch.plan.sharing.vertices
+                epoch.floors = {v.number: older.get(epoch.number, NEVER) for v in vertices}
+                epoch.floors |= dict(floors.get(epoch.number, ()))
         self.take(entry, table)
 
     def check_restored(self) -> None:
@@ -414,15 +429,6 @@ def _set_aside(name: str, error: GinghamError) -> GinghamError:
     )
 
 
-def _tag_with_epoch(sketches: pa.Table, epoch: int) -> pa.Table:
-    """Tag rows of a sketch table with the number of the epoch that made them."""
-    tags = pa.array(np.full(sketches.num_rows, epoch, dtype=np.int64))
-    return sketches.append_column(names.EPOCH, tags).select(_NOTHING.column_names)
-
-
 def _queries_reading(queries: Iterable[BoundJoin], relations: Container[str]) -> list[BoundJoin]:
     """The join queries that read one of these relations."""
     return [q for q in queries if any(name in relations for name in q.query.relations.values())]
-
-
-_NOTHING = no_sketches().append_column(names.EPOCH, pa.array([], pa.int64()))

@@ -44,6 +44,8 @@ def start_estimates(
     for source in streams:
         delay = parse_duration(source.watermark or "0 seconds")
         own = {**settings, "watermark": f"{delay / 1e6:g} seconds"}
+        if source.changes is not None:
+            own["changes"] = source.changes
         opened.of_joined(source.name, source.rows, source.time or "", own)
     start.claim_sink(opened.id)
     files = opened.files.within(SKETCHES)

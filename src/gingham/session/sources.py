@@ -42,6 +42,7 @@ class RelationSource:
     watermark: str | None = None  # how late rows may come
     ahead: int = FOREVER  # how far in the future they may be, in microseconds
     stand_in: str = ""  # the view without rows that Spark analyses queries over
+    changes: str | None = None  # the column that says whether a row was inserted or deleted
 
 
 @dataclass(frozen=True)

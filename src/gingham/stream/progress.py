@@ -23,7 +23,7 @@ class BatchProgress:
     timeless: int
     ahead: int  # rows too far in the future, which are in no window
     shards: int  # that this batch added; of estimates: rows of sketches
-    state: int  # how many of these are in memory after it
+    state: int  # how many of these are in memory after it; of estimates: words of sketches
     watermark: datetime | None
     latest: datetime | None
     answered: Mapping[str, int]  # rows of answers, by query

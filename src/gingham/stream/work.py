@@ -74,7 +74,7 @@ class Work(Protocol):
 
     @property
     def size(self) -> int:
-        """The number of rows of stream state in memory: shards or sketches."""
+        """The size of the stream's state in memory: shards, or words of sketches."""
         ...
 
     def delay(self, stream: str) -> int:

@@ -8,7 +8,7 @@ import pytest
 
 from gingham.core.errors import GinghamError
 from gingham.estimates.algebra import allocate
-from gingham.estimates.algebra.allocation import components, least_error
+from gingham.estimates.algebra.allocation import METRICS, components, least_error
 from tests.oracle.convex import convex_optimum, random_graph
 
 # Example 6 of Dobra et al.
@@ -28,6 +28,63 @@ def test_the_optimum_equals_that_of_a_general_convex_solver():
         uses, weights = random_graph(seed)
         expected = convex_optimum(uses, weights)
         assert least_error("average", uses, weights) == pytest.approx(expected, rel=1e-6), seed
+
+
+def _prices(seed, uses, most=9):
+    chance = random.Random(seed)
+    return [chance.randint(1, most) for _ in range(1 + max(v for query in uses for v in query))]
+
+
+def test_the_optimum_with_prices_equals_that_of_a_general_convex_solver():
+    for seed in range(100):
+        uses, weights = random_graph(seed)
+        prices = _prices(seed, uses)
+        expected = convex_optimum(uses, weights, prices)
+        found = least_error("average", uses, weights, prices)
+        assert found == pytest.approx(expected, rel=1e-5), seed
+
+
+@pytest.mark.parametrize("metric", ["average", "maximum"])
+def test_sketches_that_cost_the_same_are_divided_like_those_without_a_price(metric):
+    prices = {vertex: 7 for used in USES.values() for vertex in used}
+    found = allocate(USES, budget=840, weights=WEIGHTS, prices=prices, metric=metric)
+    assert found.words == allocate(USES, budget=120, weights=WEIGHTS, metric=metric).words
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_budgets_with_prices_are_divided_as_by_brute_force(seed):
+    uses, weights = random_graph(seed)
+    uses = [[v % 4 for v in query] for query in uses]
+    vertices = 1 + max(v for query in uses for v in query)
+    uses += [[v] for v in range(vertices) if not any(v in query for query in uses)]
+    weights += [0.1] * (len(uses) - len(weights))
+    prices = _prices(seed, uses, most=4)
+    budget = sum(prices) + random.Random(seed).randint(0, 18)
+    named, weighed = dict(enumerate(uses)), dict(enumerate(weights))
+    most = [1 + (budget - sum(prices)) // price for price in prices]
+    divisions = [
+        _errors(uses, weights, words)
+        for words in itertools.product(*(range(1, 1 + m) for m in most))
+        if sum(map(math.prod, zip(words, prices, strict=True))) <= budget
+    ]
+    costs = dict(enumerate(prices))
+    combined = {"maximum": max, "average": sum}
+    for metric in METRICS:
+        combine = combined[metric]
+        found = allocate(named, budget=budget, weights=weighed, metric=metric, prices=costs)
+        assert sum(found.words[v] * costs[v] for v in costs) <= budget
+        best = min(combine(errors) for errors in divisions)
+        assert found.error >= best * (1 - 1e-9)
+        if metric == "maximum":
+            assert found.error == pytest.approx(best)
+        else:
+            assert found.error <= best * (1 + 2 * sum(prices) / budget)
+
+
+def test_a_dear_sketch_leaves_what_it_cannot_use_to_cheap_ones():
+    uses, prices = {"hour": ["h"], "minute": ["m"]}, {"h": 3600, "m": 1}
+    found = allocate(uses, budget=5000, prices=prices)
+    assert found.words == {"h": 1, "m": 1400}
 
 
 def test_every_query_of_a_component_gets_what_its_scarcest_sketch_has():

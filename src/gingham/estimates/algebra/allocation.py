@@ -1,13 +1,16 @@
 """Divide a budget of words among sketches, for the least average or the least maximum error.
 
 A query whose scarcest sketch has m words has the squared error weight / m. Dobra, Garofalakis,
-Gehrke, Rastogi, "Multi-query optimization for sketch-based estimation" (2009), Section 4.
+Gehrke, Rastogi, "Multi-query optimization for sketch-based estimation" (2009), Section 4. There
+every word costs the same; here a word of a sketch has a price, the number of slices of time in
+which the sketch is held at once.
 """
 
 from __future__ import annotations
 
 import heapq
 import math
+import operator
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar
@@ -26,6 +29,8 @@ V = TypeVar("V", bound=Hashable)
 
 # scipy's maximum flow counts in 32 bits.
 MOST_FLOW = 2**31 - 1
+# Prices are rounded to add up to this at most where flows are computed: weights need digits, too.
+MOST_PRICE = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +53,12 @@ class Component:
     vertices: tuple[int, ...]
     queries: tuple[int, ...]
     weight: float
+    price: int  # of one word for each of its sketches
 
     @property
     def share(self) -> float:
         """The words of each sketch, in proportion to those of other components."""
-        return math.sqrt(self.weight / len(self.vertices))
+        return math.sqrt(self.weight / self.price)
 
 
 def allocate(
@@ -61,8 +67,11 @@ def allocate(
     budget: int,
     metric: Metric = "average",
     weights: Mapping[Q, float] | None = None,
+    prices: Mapping[V, int] | None = None,
 ) -> Allocation[Q, V]:
     """Divide the budget of words among sketches, given which sketches each query uses.
+
+    `prices` say how often the budget pays for each word of a sketch; once if none are given.
 
     >>> uses = {"q1": ["v1", "v2", "v4"], "q2": ["v2", "v3"], "q3": ["v4", "v5"]}
     >>> found = allocate(uses, budget=12, weights={"q1": 3, "q2": 3, "q3": 9})
@@ -75,11 +84,12 @@ def allocate(
         raise GinghamError(
             "a query that uses no vertex", "it has nothing to estimate from", "leave it out"
         )
-    check_budget(budget, len(names))
+    costs = [1 if prices is None else prices[vertex] for vertex in names]
+    check_budget(budget, len(names), sum(costs))
     by_number = [[numbers[vertex] for vertex in dict.fromkeys(used)] for used in uses.values()]
     all_weights = check_weights(list(uses), weights)
     divide = _divide_for_average if metric == "average" else _divide_for_maximum
-    words, continuous = divide(by_number, all_weights, len(names), budget)
+    words, continuous = divide(by_number, all_weights, costs, budget)
     copies = [min(words[v] for v in used) for used in by_number]
     return Allocation(
         words=dict(zip(names, words, strict=True)),
@@ -95,21 +105,28 @@ def workload_error(metric: Metric, weights: Sequence[float], copies: Sequence[fl
     return math.fsum(errors) if metric == "average" else max(errors)
 
 
-def least_error(metric: Metric, uses: Sequence[Collection[int]], weights: Sequence[float]) -> float:
+def least_error(
+    metric: Metric,
+    uses: Sequence[Collection[int]],
+    weights: Sequence[float],
+    prices: Sequence[int] | None = None,
+) -> float:
     """The least error of estimates with one word in all, in fractions; M words have 1/M of it."""
     if metric == "average":
-        parts = components(uses, weights)
-        return math.fsum(math.sqrt(c.weight * len(c.vertices)) for c in parts) ** 2
-    return math.fsum(_heaviest_query(uses, weights).values())
+        parts = components(uses, weights, prices)
+        return math.fsum(math.sqrt(c.weight * c.price) for c in parts) ** 2
+    heaviest = _heaviest_query(uses, weights)
+    return math.fsum(weight * _price(prices, vertex) for vertex, weight in heaviest.items())
 
 
-def check_budget(budget: int, vertices: int) -> None:
-    """Refuse a memory budget of less than one word for each sketch."""
-    if budget < vertices:
+def check_budget(budget: int, vertices: int, slices: int) -> None:
+    """Refuse a memory budget of less than one word for each sketch in each slice it is held in."""
+    if budget < slices:
+        held = f" held in {slices} slices of time" if slices > vertices else ""
         raise GinghamError(
-            f"a budget of {budget} words for {vertices} sketches",
-            "each sketch needs one word at least",
-            f"a budget of {vertices} words or more, better some hundred times that",
+            f"a budget of {budget} words for {vertices} sketches{held}",
+            "each needs one word at least" + (" in each slice" if held else ""),
+            f"a budget of {slices} words or more, better some hundred times that",
         )
 
 
@@ -128,20 +145,23 @@ def check_weights(queries: Sequence[Q], weights: Mapping[Q, float] | None) -> li
     return [float(weights[query]) for query in queries]
 
 
-def components(uses: Sequence[Collection[int]], weights: Sequence[float]) -> list[Component]:
+def components(
+    uses: Sequence[Collection[int]], weights: Sequence[float], prices: Sequence[int] | None = None
+) -> list[Component]:
     """Split queries and sketches until all sketches of a component deserve equally many words.
 
-    This is ComputeSpace of Dobra et al.
+    This is ComputeSpace of Dobra et al., with a price for each word of a sketch.
     """
     unfinished = [(tuple(range(len(uses))), frozenset(v for used in uses for v in used))]
     finished: list[Component] = []
     while unfinished:
         queries, vertices = unfinished.pop()
         for part in _connected_components(uses, queries, vertices):
-            below, above = _split_component(uses, weights, *part)
+            below, above = _split_component(uses, weights, prices, *part)
             if not below[0] and not above[0]:
                 weight = math.fsum(weights[q] for q in part[0])
-                finished.append(Component(tuple(sorted(part[1])), part[0], weight))
+                price = sum(_price(prices, vertex) for vertex in part[1])
+                finished.append(Component(tuple(sorted(part[1])), part[0], weight, price))
                 continue
             apart_q, apart_v = {*below[0], *above[0]}, below[1] | above[1]
             rest = tuple(q for q in part[0] if q not in apart_q), part[1] - apart_v
@@ -151,6 +171,11 @@ def components(uses: Sequence[Collection[int]], weights: Sequence[float]) -> lis
 
 _Part = tuple[tuple[int, ...], frozenset[int]]  # queries, vertices
 NOTHING: _Part = ((), frozenset())
+
+
+def _price(prices: Sequence[int] | None, vertex: int) -> int:
+    """How often the budget pays for each word of a sketch."""
+    return 1 if prices is None else prices[vertex]
 
 
 def _connected_components(
@@ -174,35 +199,39 @@ def _connected_components(
 def _split_component(
     uses: Sequence[Collection[int]],
     weights: Sequence[float],
+    prices: Sequence[int] | None,
     queries: tuple[int, ...],
     vertices: frozenset[int],
 ) -> tuple[_Part, _Part]:
     """Find which sketches deserve fewer words than the average of this component, and which more.
 
-    In a flow network each vertex supplies the weight of the component, and each query demands its
-    weight times the number of vertices. Where the flow does not saturate, vertices that are left
-    with supply deserve less than the average, and queries that are left with demand deserve more.
+    In a flow network each vertex supplies the weight of the component times its price, and each
+    query demands its weight times the prices of all vertices. Where the flow does not saturate,
+    vertices that are left with supply deserve less than the average, and queries that are left
+    with demand deserve more.
     """
-    if len(queries) == 1 or len(vertices) == 1:
+    if len(vertices) == 1 or all(vertices.issubset(uses[query]) for query in queries):
         return NOTHING, NOTHING
-    ordered, n = sorted(vertices), len(vertices)
+    ordered = sorted(vertices)
+    costs = _flow_prices([_price(prices, vertex) for vertex in ordered])
+    total = sum(costs)
     users: dict[int, list[int]] = {vertex: [] for vertex in ordered}
     for position, query in enumerate(queries):
         for vertex in uses[query]:
             if vertex in users:
                 users[vertex].append(position)
     # Whole numbers, so that saturation is exact.
-    unit = math.fsum(weights[q] for q in queries) / (MOST_FLOW // n - len(queries))
-    demands = [round(weights[q] / unit) * n for q in queries]
-    supply = sum(demands) // n
-    flow = _flow([users[vertex] for vertex in ordered], supply, demands)
+    unit = math.fsum(weights[q] for q in queries) / (MOST_FLOW // total - len(queries))
+    demands = [round(weights[q] / unit) * total for q in queries]
+    supplies = [sum(demands) // total * cost for cost in costs]
+    flow = _flow([users[vertex] for vertex in ordered], supplies, demands)
     given = [sum(row.values()) for row in flow]
     taken = [0] * len(queries)
     for row in flow:
         for position, amount in row.items():
             taken[position] += amount
     below = _reached(
-        [v for v, amount in enumerate(given) if amount < supply],
+        [v for v, amount in enumerate(given) if amount < supplies[v]],
         lambda v: users[ordered[v]],
         lambda q: [v for v, row in enumerate(flow) if row.get(q)],
     )
@@ -214,7 +243,15 @@ def _split_component(
     return _subgraph(queries, ordered, below[1], below[0]), _subgraph(queries, ordered, *above)
 
 
-def _flow(users: list[list[int]], supply: int, demands: list[int]) -> list[dict[int, int]]:
+def _flow_prices(prices: list[int]) -> list[int]:
+    """Prices of words in the same proportions, small enough for flows in 32 bits."""
+    common = math.gcd(*prices)
+    prices = [price // common for price in prices]
+    most = MOST_PRICE / sum(prices)
+    return prices if most >= 1 else [max(1, round(price * most)) for price in prices]
+
+
+def _flow(users: list[list[int]], supplies: list[int], demands: list[int]) -> list[dict[int, int]]:
     """Compute a maximum flow: how much weight each sketch gives to each query that uses it."""
     n, sink = len(users), 1 + len(users) + len(demands)
     rows = [
@@ -223,7 +260,8 @@ def _flow(users: list[list[int]], supply: int, demands: list[int]) -> list[dict[
         *[[sink]] * len(demands),
     ]
     # One more than a vertex supplies, so that no edge between vertex and query is saturated.
-    capacities = [*[supply] * n, *[supply + 1] * sum(map(len, users)), *demands]
+    between = [supply + 1 for supply, qs in zip(supplies, users, strict=True) for _ in qs]
+    capacities = [*supplies, *between, *demands]
     starts = np.cumsum([0, *map(len, rows), 0], dtype=np.int32)
     ends = np.array([end for row in rows for end in row], dtype=np.int32)
     graph = csr_array(
@@ -267,47 +305,51 @@ def _subgraph(
 
 
 def _divide_for_average(
-    uses: list[list[int]], weights: list[float], vertices: int, budget: int
+    uses: list[list[int]], weights: list[float], prices: list[int], budget: int
 ) -> tuple[list[int], list[float]]:
     """Divide words among sketches for the least sum of squared errors; also in fractions."""
-    parts = components(uses, weights)
-    fill = _fill_factor([(c.share, len(c.vertices)) for c in parts], budget)
-    continuous = [0.0] * vertices
+    parts = components(uses, weights, prices)
+    fill = _fill_factor([(c.share, c.price) for c in parts], budget)
+    continuous = [0.0] * len(prices)
     for component in parts:
         for vertex in component.vertices:
             continuous[vertex] = max(1.0, fill * component.share)
     # Rounded down after a tiny increase: 3 computed as 2.9999999 stays 3.
     words = [math.floor(m * (1 + 1e-12)) for m in continuous]
-    _spend_leftover_words(budget - sum(words), words, uses, weights)
+    left = budget - sum(map(operator.mul, words, prices))
+    _spend_leftover_words(left, words, uses, weights, prices)
     return words, continuous
 
 
 def _spend_leftover_words(
-    left: int, words: list[int], uses: list[list[int]], weights: list[float]
+    left: int, words: list[int], uses: list[list[int]], weights: list[float], prices: list[int]
 ) -> None:
     """Give words that rounding left over to the sketches where one helps most; changes `words`."""
     while left > 0:
-        best, chosen = 0.0, list[int]()
+        best, chosen, price = 0.0, list[int](), 1
         for used, weight in zip(uses, weights, strict=True):
             copies = min(words[v] for v in used)
             scarcest = [v for v in used if words[v] == copies]
-            gain = weight / (copies * (copies + 1)) / len(scarcest)
-            if len(scarcest) <= left and gain > best:
-                best, chosen = gain, scarcest
+            cost = sum(prices[v] for v in scarcest)
+            gain = weight / (copies * (copies + 1)) / cost
+            if cost <= left and gain > best:
+                best, chosen, price = gain, scarcest, cost
         if not chosen:
             return
+        # One word, or several if cheap sketches share what one word of a dear one has left.
+        added = max(1, left // (price * len(words)))
         for vertex in chosen:
-            words[vertex] += 1
-        left -= len(chosen)
+            words[vertex] += added
+        left -= added * price
 
 
 def _divide_for_maximum(
-    uses: list[list[int]], weights: list[float], vertices: int, budget: int
+    uses: list[list[int]], weights: list[float], prices: list[int], budget: int
 ) -> tuple[list[int], list[float]]:
     """Divide words among sketches for the least largest error; also in fractions."""
     heaviest = _heaviest_query(uses, weights)
-    need = [heaviest[vertex] for vertex in range(vertices)]
-    fill = _fill_factor([(n, 1) for n in need], budget)
+    need = [heaviest[vertex] for vertex in range(len(prices))]
+    fill = _fill_factor(list(zip(need, prices, strict=True)), budget)
     continuous = [max(1.0, fill * n) for n in need]
     # The continuous optimum rounded down fits the budget. The best error is not larger than that
     # one's, so each vertex gets the words which that error takes; then the worst gets the next.
@@ -315,8 +357,9 @@ def _divide_for_maximum(
     words = [max(1, math.ceil(n / reached * (1 - 1e-12))) for n in need]
     worst = [(-n / m, vertex) for vertex, (n, m) in enumerate(zip(need, words, strict=True))]
     heapq.heapify(worst)
-    for _ in range(budget - sum(words)):
-        _, vertex = worst[0]
+    left = budget - sum(map(operator.mul, words, prices))
+    while (price := prices[vertex := worst[0][1]]) <= left:
+        left -= price
         words[vertex] += 1
         heapq.heapreplace(worst, (-need[vertex] / words[vertex], vertex))
     return words, continuous
@@ -334,7 +377,7 @@ def _heaviest_query(uses: Sequence[Collection[int]], weights: Sequence[float]) -
 def _fill_factor(shares: Sequence[tuple[float, int]], budget: int) -> float:
     """Find the factor with which shares add up to the budget, if each sketch gets a word or more.
 
-    A pair is a share, and how many vertices have it.
+    A pair is a share, and the price of one word for all vertices that have it.
     """
     left, weight, factor = budget, 0.0, math.inf
     ordered = sorted(shares, reverse=True)

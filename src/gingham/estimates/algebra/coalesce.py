@@ -19,6 +19,8 @@ from gingham.estimates.algebra.join_query import JoinTree, Occurrence
 # About a minute on one core. Not measured in seconds, so that the same queries always get the same
 # plan: after a restart, the sketches of a checkpoint are read by the plan that is made anew.
 EFFORT = 12_000_000
+# Errors that differ by less are equal up to rounding.
+_NO_LOSS = 1 + 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +33,10 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class JointGraph:
-    """The join graphs of all queries; `uses[q][i]` is the vertex of occurrence i of query q."""
+    """The join graphs of all queries; `uses[q][i]` is the vertex of occurrence i of query q.
+
+    A sketch is held in as many slices of time as that query needs which needs the most.
+    """
 
     nodes: tuple[Node, ...]
     uses: tuple[tuple[int, ...], ...]
@@ -56,7 +61,7 @@ def coalesce(
     effort as there are occurrences; after `effort`, pairs are coalesced unweighed, with a notice.
     """
     if not share:
-        return _Search(trees, fold=fold).graph(())
+        return _Search(trees, [tree.slices for tree in trees], fold=fold).graph(())
     # Equal queries share everything, and count as one with the weight of all.
     equal_trees: dict[object, list[int]] = defaultdict(list)
     for number, tree in enumerate(trees):
@@ -66,17 +71,24 @@ def coalesce(
         for numbers in equal_trees.values()
     ]
     different = [trees[numbers[0]] for numbers in equal_trees.values()]
+    slices = [
+        [max(held) for held in zip(*(trees[number].slices for number in numbers), strict=True)]
+        for numbers in equal_trees.values()
+    ]
     graphs: list[JointGraph] = []
     # Two greedy orders, as neither is always better; that of the maximum costs next to nothing.
     for order in dict.fromkeys((metric, METRICS[-1])):
-        search = _Search(different, fold=fold)
+        search = _Search(different, slices, fold=fold)
         notices = search.run(order, combined, effort)
         for occurrence in ties:
             search.tie(occurrence)
         graphs.append(search.graph(notices))
-    graph = min(
-        graphs, key=lambda graph: least_error(metric, [set(used) for used in graph.uses], combined)
-    )
+
+    def error(graph: JointGraph) -> float:
+        prices = held_slices([[[v] for v in used] for used in graph.uses], slices)
+        return least_error(metric, [set(used) for used in graph.uses], combined, prices)
+
+    graph = min(graphs, key=error)
     uses = {
         number: used
         for numbers, used in zip(equal_trees.values(), graph.uses, strict=True)
@@ -85,14 +97,37 @@ def coalesce(
     return replace(graph, uses=tuple(uses[number] for number in range(len(trees))))
 
 
+def held_slices(
+    factors: Sequence[Sequence[Collection[int]]], slices: Sequence[Sequence[int]]
+) -> list[int]:
+    """In how many slices of time each sketch is held at once, by its number.
+
+    `factors` has the sketches that each query reads for each of its occurrences, `slices` in how
+    many slices it needs them.
+    """
+    pairs = [
+        (vertex, held)
+        for of_query, slices_of_query in zip(factors, slices, strict=True)
+        for vertices, held in zip(of_query, slices_of_query, strict=True)
+        for vertex in vertices
+    ]
+    found = [1] * (1 + max((vertex for vertex, _ in pairs), default=-1))
+    for vertex, held in pairs:
+        found[vertex] = max(found[vertex], held)
+    return found
+
+
 class _Search:
     """The joint graph of join queries while sketches (vertices) are coalesced.
 
     A slot is one attribute of one vertex; a union-find over slots holds their xi families.
     """
 
-    def __init__(self, trees: Sequence[JoinTree], *, fold: bool) -> None:
+    def __init__(
+        self, trees: Sequence[JoinTree], slices: Sequence[Sequence[int]], *, fold: bool
+    ) -> None:
         self.fold = fold
+        self.slices = [held for of_query in slices for held in of_query]  # by vertex
         self.occurrences = [occurrence for tree in trees for occurrence in tree.occurrences]
         self.alive = dict.fromkeys(range(len(self.occurrences)), True)
         self.home = list(range(len(self.occurrences)))  # by occurrence: its vertex
@@ -127,7 +162,7 @@ class _Search:
         The gain of a pair rarely grows while others are coalesced, so a pair is weighed again only
         when its last known gain is the best.
         """
-        now = least_error(metric, self.uses(), weights)
+        now = least_error(metric, self.uses(), weights, self.slices)
         # Error after / error before, the best first; 0 is not known yet.
         ratios = [(0.0, pair) for pair in self.pairs()]
         while ratios:
@@ -138,9 +173,14 @@ class _Search:
             effort -= len(self.occurrences)
             if effort < 0:
                 return self._unweighed([pair, *(pair for _, pair in sorted(ratios))])
-            after = least_error(metric, self.uses((one, other)), weights)
+            held = list(self.slices)
+            held[one] = max(held[one], held[other])
+            after = least_error(metric, self.uses((one, other)), weights, held)
             if ratios and after / now > ratios[0][0]:
                 heapq.heappush(ratios, (after / now, (one, other)))
+                continue
+            # A sketch that one query needs for long is dear for another that needs many words.
+            if after > now * _NO_LOSS:
                 continue
             self.merge(one, other, fitting)
             now = after
@@ -219,6 +259,7 @@ class _Search:
         """Coalesce two sketches into one; `slots` are those of `other`, in order."""
         self.unite(one, slots)
         self.users[one] |= self.users[other]
+        self.slices[one] = max(self.slices[one], self.slices[other])
         del self.alive[other]
         self.home = [one if home == other else home for home in self.home]
 

@@ -24,6 +24,7 @@ class JoinQuery:
     A relation that occurs twice has a second name in `relations`; `("L", "a", "L", "a")` needs
     none. By occurrence, `measures` has what is summed instead of counting rows, and `selections`
     the fragments of the relation that are read, where each row has the number of its fragment.
+    `slices` has in how many slices of time sketches of it are held at once, one by default.
     """
 
     joins: Sequence[Join]
@@ -31,6 +32,7 @@ class JoinQuery:
     relations: Mapping[str, str] = field(default_factory=dict[str, str])
     measures: Mapping[str, str] = field(default_factory=dict[str, str])
     selections: Mapping[str, frozenset[int]] = field(default_factory=dict[str, frozenset[int]])
+    slices: Mapping[str, int] = field(default_factory=dict[str, int])
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +51,15 @@ class Occurrence:
 
 @dataclass(frozen=True, slots=True)
 class JoinTree:
-    """A query whose joins have no cycle; two relations may be joined on several attributes."""
+    """A query whose joins have no cycle; two relations may be joined on several attributes.
+
+    `slices` has in how many slices of time the sketch of each occurrence is held at once.
+    """
 
     name: str
     occurrences: tuple[Occurrence, ...]
     edges: tuple[tuple[Slot, Slot], ...]
+    slices: tuple[int, ...]
 
 
 def join_trees(queries: Iterable[JoinQuery | Sequence[Join]]) -> tuple[JoinTree, ...]:
@@ -91,7 +97,7 @@ def _join_tree(query: JoinQuery, name: str, forms: Forms) -> JoinTree:
     attributes: dict[str, list[str]] = {}
     for occurrence, attribute in (member for edge in edges for member in edge):
         attributes.setdefault(occurrence, []).append(attribute)
-    for field_name in ("measures", "selections"):
+    for field_name in ("measures", "selections", "slices"):
         for unknown in getattr(query, field_name).keys() - attributes.keys():
             raise QueryError(
                 f"{field_name} name {unknown!r}",
@@ -123,6 +129,7 @@ def _join_tree(query: JoinQuery, name: str, forms: Forms) -> JoinTree:
             for occurrence, names in attributes.items()
         ),
         tuple((slot(left), slot(right)) for left, right in edges),
+        tuple(query.slices.get(occurrence, 1) for occurrence in attributes),
     )
 
 

@@ -11,7 +11,6 @@ from gingham.core.errors import GinghamError
 from gingham.estimates.algebra.allocation import (
     Metric,
     allocate,
-    check_budget,
     check_weights,
     least_error,
 )
@@ -28,7 +27,8 @@ class SharingPlan:
     """Sketches, their sizes in words, and the factors that each query multiplies to its estimate.
 
     `words` are by vertex; `copies` are by query, the words of its smallest sketch. `error` is the
-    sum (metric "average") or the maximum of weight / copies over queries.
+    sum (metric "average") or the maximum of weight / copies over queries. `slices` has in how many
+    slices of time each sketch is held at once: a budget pays for its words as often.
     """
 
     vertices: tuple[Vertex, ...]
@@ -40,6 +40,7 @@ class SharingPlan:
     weights: Mapping[str, float]
     seed: int
     notices: tuple[str, ...]
+    slices: tuple[int, ...]
 
     @property
     def allocation(self) -> dict[Vertex, int]:
@@ -51,6 +52,18 @@ class SharingPlan:
         """A hash that is equal for plans whose sketches may be added; checkpoints hold it."""
         printed = repr((self.seed, self.vertices, self.words)).encode()
         return blake2b(printed, digest_size=8).hexdigest()
+
+    @property
+    def held(self) -> int:
+        """The words of all sketches in all slices of time in which they are held at once."""
+        return sum(words * slices for words, slices in zip(self.words, self.slices, strict=True))
+
+    @property
+    def least_error(self) -> float:
+        """The least error that its queries can have with one word in all, if words were divided."""
+        uses = [{v for factor in query for v, _ in factor} for query in self.factors.values()]
+        weights = [self.weights[query] for query in self.factors]
+        return least_error(self.metric, uses, weights, self.slices)
 
     def of(self, relation: str) -> list[Vertex]:
         """The sketches of one relation in the plan of shared sketches."""
@@ -68,7 +81,13 @@ class SharingPlan:
             query: {vertex for factor in factors for vertex, _ in factor}
             for query, factors in self.factors.items()
         }
-        allocation = allocate(uses, budget=budget, metric=self.metric, weights=all_weights)
+        allocation = allocate(
+            uses,
+            budget=budget,
+            metric=self.metric,
+            weights=all_weights,
+            prices=dict(enumerate(self.slices)),
+        )
         return replace(
             self,
             words=tuple(allocation.words[vertex.number] for vertex in self.vertices),
@@ -101,6 +120,30 @@ def plan_sharing(
     >>> [(vertex.relation, words) for vertex, words in plan.allocation.items()]
     [('r', 10), ('s', 10), ('t', 10)]
     """
+    return choose_sketches(
+        queries,
+        metric=metric,
+        weights=weights,
+        share=share,
+        fold=fold,
+        fragments=fragments,
+        seed=seed,
+        effort=effort,
+    ).within(budget)
+
+
+def choose_sketches(
+    queries: Iterable[JoinQuery | Sequence[Join]] | Mapping[str, Sequence[Join]],
+    *,
+    metric: Metric = "average",
+    weights: Sequence[float] | Mapping[str, float] | None = None,
+    share: Sharing = "fragments",
+    fold: bool = False,
+    fragments: Mapping[str, int] | None = None,
+    seed: int = 0,
+    effort: int = EFFORT,
+) -> SharingPlan:
+    """Choose the sketches of all join queries as `plan_sharing` does, without words yet."""
     for value, kind in ((metric, Metric), (share, Sharing)):
         if value not in get_args(kind):
             raise GinghamError(
@@ -130,11 +173,11 @@ def plan_sharing(
         ties=worth_tying(trees, universe) if share == "fragments" else (),
         effort=effort,
     )
+    slices = [tree.slices for tree in trees]
     if share == "fragments":
-        basis, notices = _reduce_selections(graph, universe, metric, all_weights)
+        basis, notices = _reduce_selections(graph, universe, metric, all_weights, slices)
     else:
         basis, notices = sketch_basis(graph, universe), []
-    check_budget(budget, len(basis.vertices))
     return SharingPlan(
         vertices=basis.vertices,
         factors=dict(zip(names, basis.factors, strict=True)),
@@ -145,7 +188,43 @@ def plan_sharing(
         weights=dict(zip(names, all_weights, strict=True)),
         seed=seed,
         notices=(*graph.notices, *notices),
-    ).within(budget)
+        slices=tuple(basis.held_slices(slices)),
+    )
+
+
+def join_plans(plans: Sequence[SharingPlan]) -> SharingPlan:
+    """Put plans of sketches side by side: nothing is shared between them, and no words are given.
+
+    Sketches and xi families are numbered through.
+    """
+    vertices: list[Vertex] = []
+    factors: dict[str, tuple[Factor, ...]] = {}
+    families = 0
+    for plan in plans:
+        first = len(vertices)
+        vertices += [
+            replace(
+                vertex,
+                number=first + vertex.number,
+                families=tuple(families + family for family in vertex.families),
+            )
+            for vertex in plan.vertices
+        ]
+        families += 1 + max((f for vertex in plan.vertices for f in vertex.families), default=-1)
+        for query, of_query in plan.factors.items():
+            factors[query] = tuple(
+                tuple((first + vertex, times) for vertex, times in factor) for factor in of_query
+            )
+    return replace(
+        plans[0],
+        vertices=tuple(vertices),
+        factors=factors,
+        words=(),
+        copies={},
+        weights={query: weight for plan in plans for query, weight in plan.weights.items()},
+        notices=tuple(dict.fromkeys(notice for plan in plans for notice in plan.notices)),
+        slices=tuple(held for plan in plans for held in plan.slices),
+    )
 
 
 def _reduce_selections(
@@ -153,6 +232,7 @@ def _reduce_selections(
     universe: Mapping[str, int],
     metric: Metric,
     weights: Sequence[float],
+    slices: Sequence[Sequence[int]],
 ) -> tuple[SketchBasis, list[str]]:
     """Replace groups of sketched selections by a basis where that lowers the error."""
     best = sketch_basis(graph, universe)
@@ -166,8 +246,11 @@ def _reduce_selections(
         fewer = len(best.vertices) - len(tried.vertices)
         if fewer <= 0:
             continue
-        error = least_error(metric, best.uses(), weights)
-        if least_error(metric, tried.uses(), weights) < error:
+        errors = [
+            least_error(metric, one.uses(), weights, one.held_slices(slices))
+            for one in (tried, best)
+        ]
+        if errors[0] < errors[1]:
             relation = key.occurrence.relation
             notices.append(
                 f"{relation}: {len(selections)} selections from {len(members) - fewer} sketches"

@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from gingham.estimates.algebra.coalesce import JointGraph, Node
+from gingham.estimates.algebra.coalesce import JointGraph, Node, held_slices
 from gingham.estimates.algebra.join_query import JoinTree, Occurrence
 from gingham.estimates.algebra.lattice import Row, basis, coordinates
 from gingham.estimates.algebra.vertex import Factor, Vertex
@@ -39,6 +39,13 @@ class SketchBasis:
     def uses(self) -> list[set[int]]:
         """The vertices that each query reads."""
         return [{vertex for factor in query for vertex, _ in factor} for query in self.factors]
+
+    def held_slices(self, slices: Sequence[Sequence[int]]) -> list[int]:
+        """In how many slices of time each sketch is held, given those that each query needs."""
+        return held_slices(
+            [[[vertex for vertex, _ in factor] for factor in query] for query in self.factors],
+            slices,
+        )
 
 
 def worth_tying(trees: Iterable[JoinTree], universe: Mapping[str, int]) -> tuple[Occurrence, ...]:

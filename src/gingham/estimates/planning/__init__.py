@@ -8,6 +8,7 @@ Each module has a counterpart for exact queries:
     bound_join          a query whose types Spark has checked, as plan/bound.py
     sketch_plan         the plan of all queries, as plan/forest.py
     share_sketches      bound queries to a plan, as optimizer/optimize.py
+    weave_sketches      which windows share slices, as optimizer/weave
     drop_queries        the plan that is left when queries fail
     sketch_table        counters by slice and sketch
     estimate_query      counters to answers, as finals/answer.py

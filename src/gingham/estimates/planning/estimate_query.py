@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -50,14 +51,17 @@ def estimate_query(
     """
     sharing, window = sketches.sharing, query.query.window
     count = 1 if starts is None else len(starts)
-    copies = min(sharing.copies[part] for part in query.parts)
     intervals: list[tuple[float, float, float]] = []
     weights: list[float] = []
-    step = max(1, _BLOCK // copies)
+    copies: list[int] = []
+    step = max(1, _BLOCK // max(sharing.copies[part] for part in query.parts))
     for first in range(0, count, step):
         block = None if starts is None else starts[first : first + step]
-        parts = [_samples(query, part, sketches, sliced, block)[:, :copies] for part in query.parts]
-        for samples in zip(*parts, strict=True):
+        parts = [_samples(query, part, sketches, sliced, block) for part in query.parts]
+        # Where copies were dropped to save memory, those are left that all sketches have.
+        copies += np.min([part.copies for part in parts], axis=0).tolist()
+        for row in range(len(parts[0].copies)):
+            samples = [part.values[row, : copies[first + row]] for part in parts]
             estimate, weight = _estimate(samples, confidence)
             intervals.append((estimate.value, estimate.lower, estimate.upper))
             weights += [weight] if weight is not None else []
@@ -68,8 +72,8 @@ def estimate_query(
         columns[names.WINDOW_END] = pa.array(starts + window.range).cast(instant)
     # An average of rows whose number is estimated as zero is NULL.
     columns |= {name: pa.array(numbers[:, i], from_pandas=True) for i, name in enumerate(_COLUMNS)}
-    words = copies * len(_sketches_of(query, sharing))
-    columns["words"] = pa.array(np.full(len(numbers), words, dtype=np.int64))
+    read = len(_sketches_of(query, sharing))
+    columns["words"] = pa.array([read * each for each in copies], pa.int64())
     return QueryEstimates(pa.table(columns), float(np.mean(weights)) if weights else None)
 
 
@@ -102,31 +106,40 @@ def window_starts(query: BoundJoin, sketches: SketchTable, sliced: frozenset[str
     return common
 
 
+class _Samples(NamedTuple):
+    """Unbiased estimates of a join, a row for each window; the first `copies` of each row count."""
+
+    values: Floats
+    copies: Ints
+
+
 def _samples(
     query: BoundJoin,
     part: str,
     sketches: SketchTable,
     sliced: frozenset[str],
     starts: WindowStarts,
-) -> Floats:
+) -> _Samples:
     """Multiply sketches to unbiased estimates of a part of a query: windows by copies."""
     sharing, window = sketches.sharing, query.query.window
     copies = sharing.copies[part]
     product = np.ones((1 if starts is None else len(starts), copies))
+    there = np.full(len(product), copies, dtype=np.int64)
     for factor in sharing.factors[part]:
         total = np.zeros((1, copies), dtype=np.int64)
         magnitude = 0.0
         for vertex, times in factor:
             sketch = sketches.of(vertex)
             if starts is None or window is None or not _is_sliced(factor, sketches, sliced):
-                counters = sketch.total()
+                added = sketch.total()
             else:
-                counters = sketch.windows(starts, window)
-            magnitude += abs(times) * magnitudes(counters).max(initial=0.0)
+                added = sketch.windows(starts, window)
+            magnitude += abs(times) * magnitudes(added.counters).max(initial=0.0)
             refuse_overflow(magnitude)
-            total = total + times * counters[:, :copies]
+            total = total + times * added.counters[:, :copies]
+            there = np.minimum(there, added.copies)
         product = product * total
-    return product
+    return _Samples(product, there)
 
 
 def _is_sliced(factor: Factor, sketches: SketchTable, sliced: frozenset[str]) -> bool:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
+
+import numpy as np
 
 from gingham.algebra.edges import ResidueClass, normalized
+from gingham.core.arrays import Ints
 from gingham.estimates.algebra.sharing_plan import SharingPlan
 from gingham.estimates.planning.bound_join import BoundJoin
 from gingham.logical.predicate import Axis
@@ -33,7 +36,8 @@ class RelationPass:
     """One pass over a relation: the columns by which rows are grouped before they are sketched.
 
     `attributes` and `measures` are SQL over the relation, all that any of its sketches needs.
-    `sliced` says whether rows are also grouped by slice.
+    `sliced` says whether rows are also grouped by slice. `changes` is SQL of how many rows a row
+    adds, negative if it says that rows were deleted; without it every row adds itself.
     """
 
     relation: str
@@ -41,6 +45,25 @@ class RelationPass:
     measures: tuple[str, ...]
     fragments: FragmentGrid
     sliced: bool
+    changes: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SketchTree:
+    """Join queries whose sketches of streams are cut into the same slices.
+
+    Slices begin at `edges`, those of all windows of its queries; without edges, rows are in one
+    slice whatever their time. `vertices` are the numbers of its sketches: no tree shares one with
+    another.
+    """
+
+    queries: tuple[str, ...]
+    edges: tuple[ResidueClass, ...]
+    vertices: range
+
+    def starts(self, instants: Ints) -> Ints:
+        """The starts of the slices that instants are in."""
+        return reduce(np.maximum, (instants - (instants - r) % s for s, r in self.edges))
 
 
 @dataclass(frozen=True)  # no slots: what is derived is kept once computed
@@ -50,6 +73,7 @@ class SketchPlan:
     queries: tuple[BoundJoin, ...]
     sharing: SharingPlan
     passes: tuple[RelationPass, ...]
+    trees: tuple[SketchTree, ...]
     notices: tuple[str, ...]
 
     @property
@@ -59,6 +83,5 @@ class SketchPlan:
 
     @cached_property
     def edges(self) -> tuple[ResidueClass, ...]:
-        """The edges of all join windows, where slices of sketches begin; none without windows."""
-        windows = {query.query.window for query in self.queries} - {None}
-        return normalized(c for window in windows if window is not None for c in window.classes)
+        """The edges of all trees, at which rows are cut before they are sketched."""
+        return normalized(edge for tree in self.trees for edge in tree.edges)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from gingham.core import names
 from gingham.core.arrays import Bools, Floats, Ints, Positions, Words
@@ -17,12 +19,14 @@ from gingham.logical.window import Window
 
 # Counters are 64-bit integers; magnitudes below this fit.
 _LIMIT = 2.0**63
+_BYTES = 8
 
 
 class SketchTable:
     """The sketches of a plan, read from an Arrow table (`__instant`, `__sketch`, `__counters`).
 
-    The table may have several rows for one instant and sketch; they are added up on reading.
+    The table may have several rows for one instant and sketch; they are added up on reading. A row
+    may have fewer counters than its sketch has words, the first ones: the others were dropped.
     """
 
     def __init__(self, table: pa.Table, sharing: SharingPlan) -> None:
@@ -36,16 +40,22 @@ class SketchTable:
             self._cache[vertex] = self._load(vertex)
         return self._cache[vertex]
 
-    def condensed(self, since: int) -> pa.Table:
-        """Add up the sketch table to one row per sketch and slice; drop slices before `since`."""
+    def condensed(self, floors: Mapping[int, int]) -> pa.Table:
+        """Add up the sketch table to one row per sketch and slice.
+
+        Slices before the floor of their sketch, by its number, are dropped.
+        """
         batches: list[pa.RecordBatch] = []
         for vertex in self.sharing.vertices:
-            sketch = self.of(vertex.number)
+            sketch, since = self.of(vertex.number), floors[vertex.number]
             recent = sketch.instants >= since
             overflown = sketch.overflown[sketch.overflown >= since]
             batches += [
                 pack_counters(
-                    vertex.number, pa.array(sketch.instants[recent]), sketch.counters[recent]
+                    vertex.number,
+                    pa.array(sketch.instants[recent]),
+                    sketch.counters[recent],
+                    sketch.copies[recent],
                 ),
                 pack_counters(vertex.number, pa.array(overflown), None),
             ]
@@ -58,9 +68,12 @@ class SketchTable:
         words = self.sharing.words[vertex]
         timed, has_counters = (_valid(rows[name]) for name in (names.INSTANT, names.COUNTERS))
         row_instants = rows[names.INSTANT].fill_null(0).to_numpy().astype(np.int64)
-        packed = b"".join(rows[names.COUNTERS].drop_null().to_pylist())
+        packed = rows[names.COUNTERS].drop_null().to_pylist()
         counters = np.zeros((len(has_counters), words), dtype=np.int64)
-        counters[has_counters] = np.frombuffer(packed, dtype="<i8").reshape(-1, words)
+        row_copies = np.full(len(has_counters), words, dtype=np.int64)
+        for row, values in zip(np.flatnonzero(has_counters), packed, strict=True):
+            row_copies[row] = len(values) // _BYTES
+            counters[row, : row_copies[row]] = np.frombuffer(values, dtype="<i8")
         instants, position = np.unique(row_instants[timed], return_inverse=True)
         sums, fits = _add_counters_by(position, counters[timed], len(instants))
         fits[position[~has_counters[timed]]] = False
@@ -68,37 +81,51 @@ class SketchTable:
             np.zeros((~timed).sum(), dtype=np.intp), counters[~timed], 1
         )
         all_there = timeless_fits[0] and has_counters[~timed].all()
+        copies = np.full(len(instants), words, dtype=np.int64)
+        np.minimum.at(copies, position, row_copies[timed])
         return SlicedSketch(
             instants=instants[fits],
             counters=sums[fits],
+            copies=copies[fits],
             timeless=timeless[0] if all_there else None,
+            timeless_copies=int(row_copies[~timed].min(initial=words)),
             overflown=instants[~fits],
         )
+
+
+class AddedSketches(NamedTuple):
+    """Sketches of windows: a row of counters for each, of which the first `copies` are there."""
+
+    counters: Ints
+    copies: Ints
 
 
 @dataclass(frozen=True)  # no slots: what is derived is kept once computed
 class SlicedSketch:
     """One sketch by slice of time.
 
-    `instants` are the starts of slices in ascending order, `counters` has a row for each.
-    `timeless` are the counters of rows without an event time, None if they overflow 64 bits.
-    `overflown` are the starts of slices whose counters overflow 64 bits.
+    `instants` are the starts of slices in ascending order, `counters` has a row for each, of which
+    the first `copies` are there. `timeless` are the counters of rows that are not cut into slices,
+    None if they overflow 64 bits. `overflown` are the starts of slices whose counters overflow.
     """
 
     instants: Ints
     counters: Ints
+    copies: Ints
     timeless: Ints | None
+    timeless_copies: int
     overflown: Ints
 
-    def total(self) -> Ints:
-        """Add up the sketch of all rows over all slices, as a matrix of one row."""
+    def total(self) -> AddedSketches:
+        """Add up the sketch of all rows over all slices: one row of counters."""
         if self.timeless is None or len(self.overflown):
             raise overflow()
         everything = np.vstack([self.counters, self.timeless])
         refuse_overflow(magnitudes(everything).sum())
-        return everything.sum(axis=0, keepdims=True)
+        copies = self.copies.min(initial=self.timeless_copies)
+        return AddedSketches(everything.sum(axis=0, keepdims=True), np.array([copies]))
 
-    def windows(self, starts: Ints, window: Window) -> Ints:
+    def windows(self, starts: Ints, window: Window) -> AddedSketches:
         """Add up slices to the sketches of windows: a row of counters for each start."""
         overflown = np.searchsorted(self.overflown, [starts, starts + window.range])
         if (overflown[0] < overflown[1]).any():
@@ -106,7 +133,11 @@ class SlicedSketch:
         low = np.searchsorted(self.instants, starts)
         high = np.searchsorted(self.instants, starts + window.range)
         refuse_overflow((self._bounds[high] - self._bounds[low]).max(initial=0.0))
-        return (self._prefix_sums[high] - self._prefix_sums[low]).view(np.int64)
+        counters = (self._prefix_sums[high] - self._prefix_sums[low]).view(np.int64)
+        words = counters.shape[1]
+        spans = zip(low.tolist(), high.tolist(), strict=True)
+        copies = [int(self.copies[a:b].min(initial=words)) for a, b in spans]
+        return AddedSketches(counters, np.array(copies, dtype=np.int64))
 
     @cached_property
     def _prefix_sums(self) -> Words:
@@ -121,13 +152,19 @@ class SlicedSketch:
         return np.concatenate([[0.0], np.cumsum(magnitudes(self.counters))])
 
 
-def pack_counters(vertex: int, instants: pa.Array, counters: Ints | None) -> pa.RecordBatch:
-    """Write a row of a sketch table for each instant; without counters if they overflow 64 bits."""
-    rows = (
-        [None] * len(instants)
-        if counters is None
-        else [row.astype("<i8").tobytes() for row in counters]
-    )
+def pack_counters(
+    vertex: int, instants: pa.Array, counters: Ints | None, copies: Ints | None = None
+) -> pa.RecordBatch:
+    """Write a row of a sketch table for each instant; without counters if they overflow 64 bits.
+
+    `copies` says how many counters of each row are written, the first ones; all by default.
+    """
+    if counters is None:
+        rows = [None] * len(instants)
+    elif copies is None:
+        rows = [row.astype("<i8").tobytes() for row in counters]
+    else:
+        rows = [row[:n].astype("<i8").tobytes() for row, n in zip(counters, copies, strict=True)]
     return pa.record_batch(
         {
             names.INSTANT: instants,
@@ -141,6 +178,20 @@ def no_sketches() -> pa.Table:
     """Make a sketch table without rows."""
     types = {names.INSTANT: pa.int64(), names.SKETCH: pa.int32(), names.COUNTERS: pa.binary()}
     return pa.table({name: pa.array([], kind) for name, kind in types.items()})
+
+
+def words_of(table: pa.Table) -> Ints:
+    """The number of counters in each row of a sketch table."""
+    lengths = pc.call_function("binary_length", [table[names.COUNTERS]]).fill_null(0)
+    return lengths.to_numpy().astype(np.int64) // _BYTES
+
+
+def keep_words(table: pa.Table, words: Ints) -> pa.Table:
+    """Drop all but the first counters of each row of a sketch table: so many are kept."""
+    counters = table[names.COUNTERS].to_pylist()
+    kept = [c and c[: _BYTES * n] for c, n in zip(counters, words.tolist(), strict=True)]
+    column = table.column_names.index(names.COUNTERS)
+    return table.set_column(column, names.COUNTERS, pa.array(kept, pa.binary()))
 
 
 def magnitudes(counters: Ints) -> Floats:

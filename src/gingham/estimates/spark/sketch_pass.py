@@ -21,7 +21,12 @@ from gingham.core.arrays import Bools, Ints
 from gingham.core.errors import AnswerError
 from gingham.estimates.algebra import SharingPlan, Vertex
 from gingham.estimates.algebra.relation_rows import RelationRows
-from gingham.estimates.planning.sketch_plan import FragmentGrid, RelationPass
+from gingham.estimates.planning.sketch_plan import (
+    FragmentGrid,
+    RelationPass,
+    SketchPlan,
+    SketchTree,
+)
 from gingham.estimates.planning.sketch_table import no_sketches, pack_counters
 from gingham.plan.slices import Slices
 from gingham.spark.event_time import micros_sql
@@ -37,8 +42,8 @@ _SCHEMA = f"{names.INSTANT} BIGINT, {names.SKETCH} INT, {names.COUNTERS} BINARY"
 _GROUPS = 1 << 20
 # Keys times words that are sketched on the driver: a quarter of a second.
 DRIVER_WORK = 1 << 28
-# The slice of rows without an event time.
-_TIMELESS = -(1 << 63)
+# Sums are 64-bit integers; magnitudes below this fit.
+_LIMIT = 2.0**63
 _NO_COUNTERS = np.zeros((0, 0), dtype=np.int64)
 
 
@@ -54,13 +59,13 @@ class SketchPasses:
 
     def sketch(
         self,
-        sharing: SharingPlan,
+        plan: SketchPlan,
         passes: Sequence[RelationPass],
         rows: Mapping[str, DataFrame],
         times: Mapping[str, str | None],
         slices: Slices | None,
     ) -> pa.Table:
-        """Sketch each relation in one pass.
+        """Sketch each relation in one pass, for all trees of a plan.
 
         The result has `__instant`, `__sketch` and `__counters`, with several rows for an instant
         and sketch if several tasks saw rows of it: they are yet to be added.
@@ -70,12 +75,14 @@ class SketchPasses:
         for step in passes:
             step_slices = slices if step.sliced else None
             grouped[step] = group_rows(rows[step.relation], step, times[step.relation], step_slices)
-            sketchers[step] = make_sketcher(sharing, step, step_slices)
+            sketchers[step] = make_sketcher(plan, step, step_slices)
         tried = [step for step in passes if step.relation not in self.on_executors]
         with without_adaptive_planning(grouped[passes[0]].sparkSession):
             # Jobs of many relations side by side: each alone would leave cores idle.
             with ThreadPoolExecutor() as pool:
-                tables = list(pool.map(lambda s: self._collect_few(grouped[s], sharing, s), tried))
+                tables = list(
+                    pool.map(lambda s: self._collect_few(grouped[s], plan.sharing, s), tried)
+                )
             collected = {s: t for s, t in zip(tried, tables, strict=True) if t is not None}
             self.on_executors |= {step.relation for step in tried if step not in collected}
             remote = [
@@ -101,7 +108,10 @@ class SketchPasses:
 def group_rows(
     rows: DataFrame, step: RelationPass, time: str | None, slices: Slices | None
 ) -> DataFrame:
-    """Group rows to sketch by `__slice`, `__fragment`, `__word_0`, ...: `__rows` and sums of each.
+    """Group rows to sketch by `__slice`, `__word_0`, ...: `__rows` and sums of each.
+
+    They are grouped by `__fragment` and by `__change` (how many rows a row adds), too, if there are
+    such.
 
     `slices` is None for a relation that is not cut into slices, `time` for one without a time.
     """
@@ -121,6 +131,9 @@ def group_rows(
         keys.insert(0, names.FRAGMENT)
         if -1 in step.fragments.cell_fragments:
             chain = SelectChain(chain.to_dataframe().where(f"{names.FRAGMENT} >= 0"))
+    if step.changes is not None:
+        chain = chain.with_columns(f"{step.changes} AS {names.CHANGE}")
+        keys.insert(0, names.CHANGE)
     # NULL where a sum would overflow.
     sums = [f"try_sum({m}) AS {names.partial(i)}" for i, m in enumerate(step.measures)]
     return chain.select(*keys, f"count(*) AS {names.ROWS}", *sums).to_dataframe(
@@ -128,34 +141,85 @@ def group_rows(
     )
 
 
-def make_sketcher(sharing: SharingPlan, step: RelationPass, slices: Slices | None) -> Sketcher:
-    """Make the function that turns groups of join keys into sketches, on driver or executor."""
-    vertices = sharing.of(step.relation)
+def make_sketcher(plan: SketchPlan, step: RelationPass, slices: Slices | None) -> Sketcher:
+    """Make the function that turns groups of join keys into sketches, on driver or executor.
+
+    Groups are cut at the edges of all trees; each tree puts together those of its own slices.
+    """
+    sharing = plan.sharing
+    vertices = {
+        tree: [v for v in sharing.of(step.relation) if v.number in tree.vertices]
+        for tree in plan.trees
+    }
 
     def sketch(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for groups in _larger_tables(batches):
-            sums = {m: _read_sums(groups[names.partial(i)]) for i, m in enumerate(step.measures)}
-            rows = _relation_rows(groups, vertices, step, {m: s.values for m, s in sums.items()})
-            row_slices = np.zeros(rows.size, np.int64) if rows.slices is None else rows.slices
-            for vertex in vertices:
-                overflown = (
-                    row_slices[sums[vertex.measure].overflown]
-                    if vertex.measure in sums
-                    else row_slices[:0]
-                )
-                try:
-                    numbers, counters = rows.count(sharing, vertex)
-                except AnswerError:
-                    numbers, counters, overflown = row_slices[:0], _NO_COUNTERS, row_slices
-                fits = ~np.isin(numbers, overflown)
-                yield pack_counters(
-                    vertex.number, _slice_starts(numbers[fits], slices), counters[fits]
-                )
-                yield pack_counters(
-                    vertex.number, _slice_starts(np.unique(overflown), slices), None
-                )
+            for tree, own in vertices.items():
+                if own:
+                    yield from _sketch_tree(groups, sharing, own, step, _Cut(tree, slices))
 
     return sketch
+
+
+@dataclass(frozen=True, slots=True)
+class _Cut:
+    """How the groups of a relation, cut into `slices`, become slices of a tree."""
+
+    tree: SketchTree
+    slices: Slices | None
+
+    def rows(self, groups: pa.Table) -> tuple[pa.Table, Ints | None, bool]:
+        """Groups with an event time, the starts of their slices, and whether none are joined.
+
+        Without slices all groups, and no starts.
+        """
+        if self.slices is None or not self.tree.edges:
+            return groups, None, self.slices is None
+        groups = groups.filter(groups[names.SLICE].is_valid())
+        starts = self.slices.starts(_integers(groups[names.SLICE]))
+        of_tree = self.tree.starts(starts)
+        return groups, of_tree, bool((of_tree == starts).all())
+
+
+def _sketch_tree(
+    groups: pa.Table,
+    sharing: SharingPlan,
+    vertices: Sequence[Vertex],
+    step: RelationPass,
+    cut: _Cut,
+) -> Iterator[pa.RecordBatch]:
+    """Sketch groups of a relation's join keys for one tree."""
+    groups, starts, distinct = cut.rows(groups)
+    values = {None: _Sums(_integers(groups[names.ROWS]), np.zeros(groups.num_rows, np.bool_))}
+    values |= {m: _read_sums(groups[names.partial(i)]) for i, m in enumerate(step.measures)}
+    if step.changes is not None:
+        changes = _integers(groups[names.CHANGE])
+        values = {measure: sums.times(changes) for measure, sums in values.items()}
+    words = {a: _masked_words(groups[names.word(i)]) for i, a in enumerate(step.attributes)}
+    fragmented = bool(step.fragments.cell_fragments)
+    rows = RelationRows.of(
+        vertices,
+        words,
+        counts=values[None].values,
+        sums={measure: sums.values for measure, sums in values.items() if measure is not None},
+        fragments=_integers(groups[names.FRAGMENT]) if fragmented else None,
+        slices=starts,
+        grouped=distinct and not fragmented and step.changes is None,
+    )
+    row_slices = np.zeros(rows.size, np.int64) if starts is None else starts
+
+    def instants(numbers: Ints) -> pa.Array:
+        return pa.nulls(len(numbers), pa.int64()) if starts is None else pa.array(numbers)
+
+    for vertex in vertices:
+        overflown = row_slices[values[vertex.measure].overflown]
+        try:
+            numbers, counters = rows.count(sharing, vertex)
+        except AnswerError:
+            numbers, counters, overflown = row_slices[:0], _NO_COUNTERS, row_slices
+        fits = ~np.isin(numbers, overflown)
+        yield pack_counters(vertex.number, instants(numbers[fits]), counters[fits])
+        yield pack_counters(vertex.number, instants(np.unique(overflown)), None)
 
 
 def _number_fragments(chain: SelectChain, fragments: FragmentGrid) -> SelectChain:
@@ -181,23 +245,6 @@ def _larger_tables(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
         yield pa.Table.from_batches(waiting).combine_chunks()
 
 
-def _relation_rows(
-    groups: pa.Table, vertices: Sequence[Vertex], step: RelationPass, sums: Mapping[str, Ints]
-) -> RelationRows:
-    """Read groups that Spark made as rows of a relation to sketch."""
-    words = {a: _masked_words(groups[names.word(i)]) for i, a in enumerate(step.attributes)}
-    fragmented = bool(step.fragments.cell_fragments)
-    return RelationRows.of(
-        vertices,
-        words,
-        counts=_integers(groups[names.ROWS]),
-        sums=sums,
-        fragments=_integers(groups[names.FRAGMENT]) if fragmented else None,
-        slices=_integers(groups[names.SLICE].fill_null(_TIMELESS)) if step.sliced else None,
-        grouped=not fragmented,
-    )
-
-
 def _integers(column: pa.ChunkedArray) -> Ints:
     """Read an Arrow column of groups to sketch as 64-bit integers."""
     return column.cast(pa.int64()).to_numpy()
@@ -218,6 +265,12 @@ class _Sums:
     values: Ints
     overflown: Bools
 
+    def times(self, changes: Ints) -> _Sums:
+        """The sums of groups whose rows add so many rows each."""
+        large = np.abs(self.values.astype(np.float64)) * np.abs(changes.astype(np.float64))
+        overflown = self.overflown | (large >= _LIMIT)
+        return _Sums(np.where(overflown, 0, self.values) * changes, overflown)
+
 
 def _read_sums(column: pa.ChunkedArray) -> _Sums:
     """Read sums of measures that Spark computed; a decimal is read as its unscaled integer."""
@@ -235,11 +288,3 @@ def _read_sums(column: pa.ChunkedArray) -> _Sums:
     low, high = np.concatenate([np.zeros((0, 2), dtype=np.int64), *halves]).T
     overflown = overflown | (high != low >> 63)
     return _Sums(np.where(overflown, 0, low), overflown)
-
-
-def _slice_starts(numbers: Ints, slices: Slices | None) -> pa.Array:
-    """The starts of the slices of sketches by number; NULL for rows without a time."""
-    if slices is None:
-        return pa.nulls(len(numbers), pa.int64())
-    timeless = numbers == _TIMELESS
-    return pa.array(slices.starts(np.where(timeless, 0, numbers)), mask=timeless)
