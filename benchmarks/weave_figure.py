@@ -62,6 +62,13 @@ def _number(value: float | None) -> str:
     return f"{value:,.0f}" if value == int(value) and abs(value) < 1e9 else f"{value:,.4g}"
 
 
+def _style(line: str) -> dict[str, object]:
+    """Values that a study prints are crosses that nothing connects."""
+    if line.endswith("published"):
+        return {"marker": "x", "markersize": 7, "linestyle": "none"}
+    return {"marker": "o", "markersize": 3}
+
+
 def draw(figures: Sequence[Figure], path: Path) -> None:
     """Plot every figure in a panel of its own."""
     columns = min(4, len(figures))
@@ -71,7 +78,7 @@ def draw(figures: Sequence[Figure], path: Path) -> None:
     for panel, figure in zip(panels, figures, strict=False):
         for line, points in figure.lines.items():
             if points:
-                panel.plot(*zip(*points, strict=True), marker="o", markersize=3, label=line)
+                panel.plot(*zip(*points, strict=True), label=line, **_style(line))
         for what, x in figure.stops.items():
             panel.axvline(x, color="gray", linestyle=":", label=what)
         panel.set(title=f"{figure.name}: {figure.title}", xlabel=figure.across, ylabel=figure.up)
