@@ -25,6 +25,7 @@ from threadpoolctl import threadpool_limits
 from benchmarks import (
     fragments,
     huebsch_figures,
+    krishnamurthy,
     shein,
     sketch_figures,
     weave_cost,
@@ -102,14 +103,24 @@ def _guirguis(number: int) -> Callable[[Path, Console, bool], None]:
     return draw
 
 
-HUEBSCH, GUIRGUIS, SHEIN, DOBRA = (
+HUEBSCH, KRISHNAMURTHY, GUIRGUIS, SHEIN, DOBRA = (
     "000 Huebsch et al. 2007",
+    "001 Krishnamurthy et al. 2006",
     "004 Guirguis et al. 2011",
     "002 Shein et al. 2015",
     "003 Dobra et al. 2009",
 )
 
+
+def _krishnamurthy(*numbers: int) -> tuple[Drawing, ...]:
+    return tuple(
+        Drawing(f"krishnamurthy-{n}", KRISHNAMURTHY, (f"Figure {n}",), krishnamurthy.FIGURES[n])
+        for n in numbers
+    )
+
+
 DRAWINGS: tuple[Drawing, ...] = (
+    *_krishnamurthy(4),
     *(
         Drawing(f"guirguis-{n}", GUIRGUIS, (f"Figure {n}",), _guirguis(n))
         for n in weave_cost.FIGURES
@@ -120,6 +131,7 @@ DRAWINGS: tuple[Drawing, ...] = (
     ),
     Drawing("shein", SHEIN, (*(f"Figure {n}" for n in range(6, 12)), "Table 1", "Table 2"), _shein),
     *(Drawing(f"dobra-{n}", DOBRA, (f"Figure {n}",), _dobra(n)) for n in sketch_figures.FIGURES),
+    *_krishnamurthy(10, 13, 14, 15, 16),
     Drawing("huebsch-appendix", HUEBSCH, ("Appendix",), _huebsch_appendix),
 )
 
