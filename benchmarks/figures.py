@@ -63,11 +63,11 @@ def _huebsch(name: str) -> Callable[[Path, Console, bool], None]:
 
 
 def _huebsch_appendix(folder: Path, console: Console, quick: bool) -> None:  # noqa: FBT001
-    # Three matrices of each size and gain instead of ten: the twelve strategies take so long.
+    # One matrix of each size and gain instead of ten: the twelve strategies take 20 s for each.
     fragments.run(
         100_000,
         quick=quick,
-        repeats=3,
+        repeats=1,
         json_path=folder / "fragments.json",
         plot_path=folder / "fragments.png",
         spark=start_spark(),
@@ -97,6 +97,7 @@ def _guirguis(number: int) -> Callable[[Path, Console, bool], None]:
         figures = weave_cost.FIGURES[number](quick=quick)
         weave_figure.show(figures, console)
         weave_figure.draw(figures, folder / f"guirguis_{number}.png")
+        weave_figure.write_json(figures, folder / "figures.json")
         if number == 8:
             show([weave_cost.readings_table(quick=quick)], console)
 

@@ -39,7 +39,7 @@ from benchmarks.operations import Operations, count
 from benchmarks.sections import Cell, Section, show
 from benchmarks.share import loom_of, run_shared
 from benchmarks.share_report import PAPER
-from benchmarks.weave_figure import Figure, draw
+from benchmarks.weave_figure import PUBLISHED, Figure, draw, write_json
 from benchmarks.weave_figure import show as show_figures
 from gingham.algebra.edges import normalized
 from gingham.cli.start_spark import start_spark
@@ -79,7 +79,7 @@ def draw_figure_4(folder: Path, console: Console, quick: bool) -> None:  # noqa:
     """Figure 4: operations of all four strategies by Tables 2 and 3, and inequality (1)."""
     figures = figure_4(quick=quick)
     show_figures(figures, console)
-    draw(figures, folder / "krishnamurthy_4.png")
+    _keep(figures, folder, 4)
 
 
 def draw_figure_10(folder: Path, console: Console, quick: bool) -> None:  # noqa: FBT001
@@ -102,7 +102,7 @@ def draw_figure_10(folder: Path, console: Console, quick: bool) -> None:  # noqa
         {
             "unshared": [(k, both[0]) for k, both in costs.items()],
             "shared": [(k, both[1]) for k, both in costs.items()],
-            "shared, published": [(FRAGMENTS, shared)],
+            f"shared{PUBLISHED}": [(FRAGMENTS, shared)],
             "unshared here": [(k, rows * satisfied)],
             "shared here": [(k, rows + k * of_fragments)],
         },
@@ -113,7 +113,7 @@ def draw_figure_10(folder: Path, console: Console, quick: bool) -> None:  # noqa
         ),
     )
     show_figures([figure], console)
-    draw([figure], folder / "krishnamurthy_10.png")
+    _keep([figure], folder, 10)
 
 
 def _told(where: str, rows: float, k: float, satisfied: float, of_fragments: float) -> str:
@@ -167,6 +167,11 @@ FIGURES: Mapping[int, Callable[[Path, Console, bool], None]] = {
 }
 
 
+def _keep(figures: Sequence[Figure], folder: Path, number: int) -> None:
+    draw(figures, folder / f"krishnamurthy_{number}.png")
+    write_json(figures, folder / "figures.json")
+
+
 @contextmanager
 def _market(*, quick: bool) -> Generator[Market]:
     """An hour of trades."""
@@ -203,13 +208,11 @@ def _compare(
     if SHARED_PANED in strategies:
         console.print(f"answers that differ between panes and pairs: {different}")
     show([_operations_table(kind, number, strategies, operations, engine)], console)
-    draw(
-        [
-            _seconds_figure(kind, number, seconds),
-            _operations_figure(kind, number, strategies, operations, engine),
-        ],
-        folder / f"krishnamurthy_{number}.png",
-    )
+    figures = [
+        _seconds_figure(kind, number, seconds),
+        _operations_figure(kind, number, strategies, operations, engine),
+    ]
+    _keep(figures, folder, number)
 
 
 def _is_paned(strategy: str) -> bool:
@@ -385,7 +388,7 @@ def _seconds_figure(kind: str, number: int, seconds: Mapping[str, Mapping[int, S
         for strategy, found in seconds.items()
     }
     published = {
-        f"{strategy}, published": [(TABULATED, value)] for strategy, value in SECONDS[kind].items()
+        f"{strategy}{PUBLISHED}": [(TABULATED, value)] for strategy, value in SECONDS[kind].items()
     }
     name = f"Krishnamurthy Fig. {number}"
     return Figure(name, f"workload {kind}", "queries", "seconds", lines | published)
@@ -409,6 +412,6 @@ def _operations_figure(
     ]
     for strategy in strategies:
         if (published := _published_counts(kind, strategy)) is not None:
-            lines[f"{strategy}, published"] = [(TABULATED, sum(published))]
+            lines[f"{strategy}{PUBLISHED}"] = [(TABULATED, sum(published))]
     name = f"Krishnamurthy Fig. {number}"
     return Figure(name, f"workload {kind}, counted", "queries", "operations", lines)
