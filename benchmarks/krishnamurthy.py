@@ -35,7 +35,7 @@ from benchmarks.krishnamurthy_analysis import (
     figure_4,
     fragment_costs,
 )
-from benchmarks.operations import Operations, count
+from benchmarks.operations import Operations, TradeRows, count
 from benchmarks.sections import Cell, Section, show
 from benchmarks.share import loom_of, run_shared
 from benchmarks.share_report import PAPER
@@ -53,6 +53,7 @@ SIZES: Mapping[str, Sequence[int]] = {
     "C-low": (16, 32, 64, 128, 256),
 }
 HOUR, RATE = 1_181_901, 328.0  # rows of the study's hour
+TIMED_SETS = SETS  # query sets that are run
 ALONE = 2  # queries of each set that are measured alone
 
 # Seconds of 256 queries: Sections 6.2 to 6.4.
@@ -86,10 +87,11 @@ def draw_figure_10(folder: Path, console: Console, quick: bool) -> None:  # noqa
     """Figure 10: costs by the number of fragments, and where the fragments of workload B lie."""
     sets = 1 if quick else SETS
     with _market(quick=quick) as market:
-        found = [
-            _per_window(market, trade_queries("B", 16 if quick else TABULATED, s))
-            for s in range(sets)
-        ]
+        rows_read = TradeRows.of(market)
+    found = [
+        _per_window(rows_read, trade_queries("B", 16 if quick else TABULATED, s))
+        for s in range(sets)
+    ]
     rows, k, satisfied, of_fragments = (fmean(part) for part in zip(*found, strict=True))
     ks = [1, 10, 100, 1000, 10_000, 50_000, 100_000, 150_000, ROWS]
     costs = {k: fragment_costs(k, ROWS, SATISFIED) for k in ks}
@@ -125,14 +127,14 @@ def _told(where: str, rows: float, k: float, satisfied: float, of_fragments: flo
     )
 
 
-def _per_window(market: Market, queries: Sequence[TradeQuery]) -> tuple[float, ...]:
+def _per_window(rows: TradeRows, queries: Sequence[TradeQuery]) -> tuple[float, ...]:
     """Rows, fragments, queries that a row and that a fragment satisfies, in ten minutes."""
-    found = count(market, queries)
+    found = count(rows, queries)
     windows = found.slices
     return (
-        market.rows / windows,
+        len(rows) / windows,
         found.shards / windows,
-        found.unshared_partial / market.rows,
+        found.unshared_partial / len(rows),
         found.final / found.shards,
     )
 
@@ -192,19 +194,20 @@ def _compare(
     quick: bool,
 ) -> None:
     """Run a workload by some strategies, count their operations, and draw both."""
-    sizes, sets = (SIZES[kind][:2], 2) if quick else (SIZES[kind], SETS)
+    sizes, sets, timed = (SIZES[kind][:2], 2, 1) if quick else (SIZES[kind], SETS, TIMED_SETS)
     with _market(quick=quick) as market:
+        rows = TradeRows.of(market)
         run_shared(loom_of(market, trade_queries("C", 16)))  # the JVM compiles what all use
         seconds = {
-            strategy: _seconds(market, kind, sizes, sets, strategy) for strategy in strategies
+            strategy: _seconds(market, kind, sizes, timed, strategy) for strategy in strategies
         }
         different = _differences(market, kind, sizes[-1]) if SHARED_PANED in strategies else 0
         operations = {
-            paned: {n: _mean_count(market, kind, n, sets, paned=paned) for n in sizes}
+            paned: {n: _mean_count(rows, kind, n, sets, paned=paned) for n in sizes}
             for paned in sorted({_is_paned(strategy) for strategy in strategies})
         }
-        engine = {n: engine_operations(market, trade_queries(kind, n)) for n in sizes}
-    show([_seconds_table(kind, number, seconds, sets)], console)
+        engine = {n: engine_operations(market, rows, trade_queries(kind, n)) for n in sizes}
+    show([_seconds_table(kind, number, seconds, timed)], console)
     if SHARED_PANED in strategies:
         console.print(f"answers that differ between panes and pairs: {different}")
     show([_operations_table(kind, number, strategies, operations, engine)], console)
@@ -283,13 +286,13 @@ def _mean(runs: Sequence[Seconds]) -> Seconds:
     )
 
 
-def _mean_count(market: Market, kind: str, n: int, sets: int, *, paned: bool) -> Operations:
-    found = [count(market, trade_queries(kind, n, s), paned=paned) for s in range(sets)]
+def _mean_count(rows: TradeRows, kind: str, n: int, sets: int, *, paned: bool) -> Operations:
+    found = [count(rows, trade_queries(kind, n, s), paned=paned) for s in range(sets)]
     total = sum(found[1:], start=found[0])
     return Operations(*(round(value / sets) for value in total.values))
 
 
-def engine_operations(market: Market, queries: Sequence[TradeQuery]) -> Operations:
+def engine_operations(market: Market, rows: TradeRows, queries: Sequence[TradeQuery]) -> Operations:
     """Count what the engine does, grid by grid: every grid aggregates the rows that it needs."""
     forest = loom_of(market, queries).plan().forest
     assert not forest.by_columns.grids
@@ -297,7 +300,7 @@ def engine_operations(market: Market, queries: Sequence[TradeQuery]) -> Operatio
     placed = [(named[query.name], forest.grid_of(query)) for query in forest.queries]
     parts = [
         count(
-            market,
+            rows,
             [query for query, its_grid in placed if its_grid == grid],
             cut_by=[query for query, its_grid in placed if its_grid.tree == grid.tree],
         )

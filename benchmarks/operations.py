@@ -48,29 +48,47 @@ class Operations:
         return Operations(*map(add, self.values, other.values))
 
 
+@dataclass(frozen=True, slots=True)
+class TradeRows:
+    """What predicates and windows look at, of all rows of a market."""
+
+    time: Ints
+    values: tuple[Floats, ...]  # of each of QUANTITIES
+    state: Ints  # as in FLAGS
+
+    @classmethod
+    def of(cls, market: Market) -> "TradeRows":
+        """Read the rows of a market once, to be counted many times."""
+        columns = market.duck.sql(
+            f"SELECT t, {VOLUME}, {WORTH}, {CHANGE}, 2 * r1000::INT + r2000::INT AS state "
+            "FROM trades JOIN close USING (symbol) JOIN listing USING (symbol)"
+        ).fetchnumpy()
+        time, *values, state = columns.values()
+        return cls(time, tuple(values), state)
+
+    def __len__(self) -> int:
+        return len(self.time)
+
+
 def count(
-    market: Market,
+    rows: TradeRows,
     queries: Sequence[TradeQuery],
     *,
     cut_by: Sequence[TradeQuery] = (),
     paned: bool = False,
 ) -> Operations:
-    """Count the operations of a workload over all rows of the market.
+    """Count the operations of a workload over all rows.
 
     The windows of `cut_by` cut time as well; `paned` cuts it into panes: equal parts of each slide.
     """
-    columns = market.duck.sql(
-        f"SELECT t, {VOLUME}, {WORTH}, {CHANGE}, 2 * r1000::INT + r2000::INT AS state "
-        "FROM trades JOIN close USING (symbol) JOIN listing USING (symbol)"
-    ).fetchnumpy()
-    time, *values, state = columns.values()
+    time = rows.time
     different = predicates(queries)
-    wants, fragment = _fragments(different, values, state)
+    wants, fragment = _fragments(different, rows.values, rows.state)
     windows = {query.window: _windows(query.window, time) for query in queries}
     edges = _edges({q.window for q in (*queries, *cut_by)}, time, paned=paned)
 
-    rows = np.bincount(fragment, minlength=len(wants))
-    matches = dict(zip(different, (rows @ wants).tolist(), strict=True))
+    filled = np.bincount(fragment, minlength=len(wants))
+    matches = dict(zip(different, (filled @ wants).tolist(), strict=True))
     useful = np.asarray(wants.any(axis=1))
     wanted = useful[fragment]
     slices = np.searchsorted(edges, time[wanted], side="right")
@@ -81,13 +99,13 @@ def count(
     for i, predicate in enumerate(different):
         mine = np.bincount(shard_slice[wants[shard_fragment, i]], minlength=len(edges) + 1)
         upto = np.concatenate([[0], np.cumsum(mine)])
-        filled = np.concatenate([[0], np.cumsum(mine > 0)])
+        upto_slices = np.concatenate([[0], np.cumsum(mine > 0)])
         merged_fragments += int(mine.sum())
         for query in queries:
             if query.predicate == predicate:
                 first, last = np.searchsorted(edges, windows[query.window]).T + 1
                 final += int((upto[last] - upto[first]).sum())
-                merged_slices += int((filled[last] - filled[first]).sum())
+                merged_slices += int((upto_slices[last] - upto_slices[first]).sum())
     return Operations(
         partial=int(wanted.sum()),
         final=final,

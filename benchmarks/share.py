@@ -25,7 +25,7 @@ import gingham
 from benchmarks import baselines
 from benchmarks.baselines import Answer, Market
 from benchmarks.driver_memory import footprint
-from benchmarks.operations import Operations, count
+from benchmarks.operations import Operations, TradeRows, count
 from benchmarks.outputs import File, table_console, write_results
 from benchmarks.share_report import Report, Result, Way, draw, show
 from benchmarks.timing import Timing, repeat
@@ -121,7 +121,7 @@ def _measure_all(
         counts: dict[str, Operations] = {}
         for kind in kinds if counted else ():
             progress.update(task, description=f"{kind}, counting operations", advance=1)
-            counts[kind] = count(market, trade_queries(kind, counted))
+            counts[kind] = count(TradeRows.of(market), trade_queries(kind, counted))
     cores = market.spark.sparkContext.defaultParallelism
     return Report(market.rows, cores, tuple(results), counted, counts, growth)
 

@@ -21,7 +21,7 @@ from benchmarks.krishnamurthy_analysis import (
     fragment_costs,
     window_sets,
 )
-from benchmarks.operations import count
+from benchmarks.operations import TradeRows, count
 from gingham.datasets.trades import TradeQuery
 
 SECOND = 1_000_000
@@ -77,7 +77,7 @@ def test_operations_are_those_that_are_counted_one_by_one(paned):
         TradeQuery(f"q{i}", *window, *predicate)
         for i, (window, predicate) in enumerate(product(windows, predicates))
     ]
-    found = count(market, queries, paned=paned)
+    found = count(TradeRows.of(market), queries, paned=paned)
 
     def wants(query, row):
         listed = (row[1] == "A") != query.member.startswith("NOT")
