@@ -56,8 +56,7 @@ class Drawing:
 
 def _huebsch(name: str) -> Callable[[Path, Console, bool], None]:
     def draw(folder: Path, console: Console, quick: bool) -> None:  # noqa: FBT001
-        huebsch_figures.FIGURES[name](folder / f"{name}.png", quick=quick)
-        console.print(f"{name}.png")
+        show([huebsch_figures.FIGURES[name](folder / f"{name}.png", quick=quick)], console)
 
     return draw
 
