@@ -111,7 +111,7 @@ def count(
         final=final,
         unshared_partial=sum(matches[query.predicate] for query in queries),
         unshared_final=sum(
-            len(windows[q.window]) * _slices_per_window(q, paned=paned) for q in queries
+            _unshared_finals(q.window, windows[q.window], time, paned=paned) for q in queries
         ),
         fragments=int(useful.sum()),
         slices=len(np.unique(slices)),
@@ -140,14 +140,13 @@ def _windows(window: tuple[int, int], time: Ints) -> Ints:
     return np.stack([ends - length, ends], axis=1)
 
 
-def _slices_per_window(query: TradeQuery, *, paned: bool) -> int:
-    """How many slices of its own a window of one query has; a single one needs no adding up."""
-    if paned:
-        panes = query.range_s // math.gcd(*query.window)
-        return panes if panes > 1 else 0
-    pairs, rest = divmod(*query.window)
-    slices = 2 * pairs + 1 if rest else pairs
-    return slices if slices > 1 else 0
+def _unshared_finals(window: tuple[int, int], spans: Ints, time: Ints, *, paned: bool) -> int:
+    """How many slices of its own the windows of one query add up, of those that have rows."""
+    edges = _edges([window], time, paned=paned)
+    starts, ends = spans.clip(time.min(), time.max() + 1).T
+    first = np.searchsorted(edges, starts, side="right")
+    slices = np.searchsorted(edges, ends, side="left") - first + 1
+    return int(slices[slices > 1].sum())  # a single one needs no adding up
 
 
 def _fragments(

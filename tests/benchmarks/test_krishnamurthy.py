@@ -1,6 +1,7 @@
 """The figures of Krishnamurthy et al.: formulas on its example, counts against naive counting."""
 
 from itertools import product
+from math import gcd
 from types import SimpleNamespace
 from typing import Any
 
@@ -111,6 +112,15 @@ def test_operations_are_those_that_are_counted_one_by_one(paned):
     assert found.final == final
     assert found.merged_slices == slices
     assert found.merged_fragments == by_predicate
+    unshared = 0
+    for query in queries:
+        own = {edge for span in spans(query) for edge in span}
+        if paned:
+            own |= {edge for edge in edges if edge % gcd(*query.window) == 0}
+        at = {max(e for e in own if e * SECOND <= row[0]) for row in rows}
+        of_windows = [len({e for e in at if s <= e < end}) for s, end in spans(query)]
+        unshared += sum(slices for slices in of_windows if slices > 1)
+    assert found.unshared_final == unshared
 
 
 def _duck(rows):
