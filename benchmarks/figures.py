@@ -32,7 +32,7 @@ from benchmarks import (
     weave_figure,
 )
 from benchmarks.__main__ import require_installed
-from benchmarks.sections import compact, show
+from benchmarks.sections import show
 from gingham.cli.start_spark import start_spark
 
 FOLDER = Path("artifacts") / "figures"
@@ -177,13 +177,13 @@ def _draw(folder: Path, drawing: Drawing, *, quick: bool) -> float:
     return seconds
 
 
-def _show_list(folder: Path, console: Console) -> None:
-    table = compact("figures", "", ("name", "paper", "shows", "seconds"))
+def _show_list(folder: Path) -> None:
     for drawing in DRAWINGS:
         facts = folder / drawing.name / _FACTS
-        taken = json.loads(facts.read_text(encoding="utf-8"))["seconds"] if facts.exists() else ""
-        table.add_row(drawing.name, drawing.paper, ", ".join(drawing.shows), str(taken))
-    console.print(table)
+        taken = ""
+        if facts.exists():
+            taken = f"{json.loads(facts.read_text(encoding='utf-8'))['seconds']:.0f} s"
+        click.echo(f"{drawing.name:18} {taken:>7}  {drawing.paper}: {', '.join(drawing.shows)}")
 
 
 _NAMES = click.Choice([drawing.name for drawing in DRAWINGS])
@@ -199,16 +199,15 @@ def main(
     folder: Path, *, quick: bool, only: Sequence[str], again: Sequence[str], only_list: bool
 ) -> None:
     """Measure and draw every figure of the papers that is not in the folder yet."""
-    console = Console()
     if only_list:
-        _show_list(folder, console)
+        _show_list(folder)
         return
     require_installed(("duckdb", "matplotlib", "threadpoolctl"))
     for name in again:
         shutil.rmtree(folder / name, ignore_errors=True)
     chosen = {*only, *again} or {drawing.name for drawing in DRAWINGS}
     try:
-        draw_all(folder, [d for d in DRAWINGS if d.name in chosen], console, quick=quick)
+        draw_all(folder, [d for d in DRAWINGS if d.name in chosen], Console(), quick=quick)
     except KeyboardInterrupt:
         raise click.ClickException("stopped; the same command goes on from here") from None
 

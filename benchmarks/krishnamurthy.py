@@ -198,15 +198,21 @@ def _compare(
     with _market(quick=quick) as market:
         rows = TradeRows.of(market)
         run_shared(loom_of(market, trade_queries("C", 16)))  # the JVM compiles what all use
+        # Adding 256 queries takes longer than running them, so the looms of one set are kept.
+        looms = {n: loom_of(market, trade_queries(kind, n)) for n in sizes}
         seconds = {
-            strategy: _seconds(market, kind, sizes, timed, strategy) for strategy in strategies
+            strategy: _seconds(market, kind, looms, timed, strategy) for strategy in strategies
         }
-        different = _differences(market, kind, sizes[-1]) if SHARED_PANED in strategies else 0
+        different = 0
+        if SHARED_PANED in strategies:
+            different = _differences(market, trade_queries(kind, sizes[-1]), looms[sizes[-1]])
         operations = {
             paned: {n: _mean_count(rows, kind, n, sets, paned=paned) for n in sizes}
             for paned in sorted({_is_paned(strategy) for strategy in strategies})
         }
-        engine = {n: engine_operations(market, rows, trade_queries(kind, n)) for n in sizes}
+        engine = {
+            n: engine_operations(loom, rows, trade_queries(kind, n)) for n, loom in looms.items()
+        }
     show([_seconds_table(kind, number, seconds, timed)], console)
     if SHARED_PANED in strategies:
         console.print(f"answers that differ between panes and pairs: {different}")
@@ -229,27 +235,29 @@ def _panes(queries: Sequence[TradeQuery]) -> list[TradeQuery]:
 
 
 def _seconds(
-    market: Market, kind: str, sizes: Sequence[int], sets: int, strategy: str
+    market: Market, kind: str, looms: Mapping[int, Loom], sets: int, strategy: str
 ) -> dict[int, Seconds]:
-    """Seconds by the number of queries, the mean over all query sets."""
+    """Seconds by the number of queries, the mean over query sets; looms are those of the first."""
     paned = _is_paned(strategy)
+
+    def loom(n: int, seed: int) -> Loom:
+        if seed == 0 and not paned:
+            return looms[n]
+        return _sliced_loom(market, trade_queries(kind, n, seed), paned=paned)
+
     if strategy in (SHARED_PAIRED, SHARED_PANED):
-        return {
-            n: _mean([_run(market, trade_queries(kind, n, s), paned=paned) for s in range(sets)])
-            for n in sizes
-        }
+        return {n: _mean([_run(loom(n, s), paned=paned) for s in range(sets)]) for n in looms}
     alone = _mean(
         [
-            _run(market, [query], paned=paned)
+            _run(_sliced_loom(market, [query], paned=paned), paned=paned)
             for s in range(sets)
-            for query in trade_queries(kind, 16, s)[: 16 // ALONE * ALONE : 16 // ALONE]
+            for query in trade_queries(kind, 16, s)[:: 16 // ALONE]
         ]
     )
-    return {n: Seconds(n * alone.total, n * alone.shards, n * alone.finals) for n in sizes}
+    return {n: Seconds(n * alone.total, n * alone.shards, n * alone.finals) for n in looms}
 
 
-def _run(market: Market, queries: Sequence[TradeQuery], *, paned: bool) -> Seconds:
-    loom = _sliced_loom(market, queries, paned=paned)
+def _run(loom: Loom, *, paned: bool) -> Seconds:
     run = run_shared(loom, _one_tree(loom) if paned else None)
     return Seconds(run.seconds, run.steps["shards"], run.steps["finals"])
 
@@ -262,14 +270,11 @@ def _one_tree(loom: Loom) -> dict[str, int]:
     return dict.fromkeys(loom.queries, 0)
 
 
-def _differences(market: Market, kind: str, n: int) -> int:
+def _differences(market: Market, queries: Sequence[TradeQuery], paired: Loom) -> int:
     """How many windows are answered differently by panes and by pairs."""
-    queries = trade_queries(kind, n)
     panes, pairs = (
-        baselines.answers(
-            run_shared(loom := _sliced_loom(market, queries, paned=paned), _one_tree(loom)).tables
-        )
-        for paned in (True, False)
+        baselines.answers(run_shared(loom, _one_tree(loom)).tables)
+        for loom in (_sliced_loom(market, queries, paned=True), paired)
     )
     return sum(
         not math.isclose(panes[query.name].get(end, math.nan), value, rel_tol=1e-9)
@@ -292,9 +297,9 @@ def _mean_count(rows: TradeRows, kind: str, n: int, sets: int, *, paned: bool) -
     return Operations(*(round(value / sets) for value in total.values))
 
 
-def engine_operations(market: Market, rows: TradeRows, queries: Sequence[TradeQuery]) -> Operations:
+def engine_operations(loom: Loom, rows: TradeRows, queries: Sequence[TradeQuery]) -> Operations:
     """Count what the engine does, grid by grid: every grid aggregates the rows that it needs."""
-    forest = loom_of(market, queries).plan().forest
+    forest = loom.plan().forest
     assert not forest.by_columns.grids
     named = {query.name: query for query in queries}
     placed = [(named[query.name], forest.grid_of(query)) for query in forest.queries]
