@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint golden corpus isolation bench soak clean
+.PHONY: help demo test check lint golden corpus isolation bench figures soak clean
 
 BIN := .venv/bin
 INSTALLED := .venv/installed
@@ -35,6 +35,9 @@ isolation: $(INSTALLED)  ## Try every way to raise beside healthy queries, in ba
 
 bench: $(INSTALLED)  ## Run the benchmark NAME; without NAME, list the names
 	$(if $(NAME),$(WITH_JAVA) )$(BIN)/python -m benchmarks $(NAME) $(OPTIONS)
+
+figures: $(INSTALLED)  ## Draw every figure of the papers; stop it and it goes on from there
+	$(WITH_JAVA) $(BIN)/python -m benchmarks.figures $(OPTIONS)
 
 KILLS ?= 100
 FREEZES ?= 20

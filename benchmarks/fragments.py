@@ -61,14 +61,18 @@ def run(
     rows: int = 2_000_000,
     *,
     quick: bool = False,
+    repeats: int = REPEATS,
     json_path: File | None = None,
     plot_path: File | None = "fragments.png",
     spark: SparkSession | None = None,
     console: Console | None = None,
 ) -> list[Section]:
-    """Measure, print and draw; `quick` takes few gains, small sizes and few rows."""
+    """Measure, print and draw; `quick` takes few gains, small sizes and few rows.
+
+    There are `repeats` matrices of each size and gain.
+    """
     console = console or table_console()
-    gains, repeats = ((0.5, 0.8), 1) if quick else (GAINS, REPEATS)
+    gains, repeats = ((0.5, 0.8), 1) if quick else (GAINS, repeats)
     sizes = IDEMPOTENT[1:2] if quick else IDEMPOTENT
     parts: list[tuple[str, Callable[[], Section]]] = [
         ("linear", partial(linear, LINEAR[:1] if quick else LINEAR, gains, repeats)),

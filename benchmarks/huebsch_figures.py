@@ -16,6 +16,7 @@ from threadpoolctl import threadpool_limits
 from benchmarks.fragment_figures import PAPER, lines
 from benchmarks.fragments import GAINS, REPEATS, idempotent, linear, run_methods
 from benchmarks.outputs import canvas
+from benchmarks.sections import Section
 from gingham.algebra.fragments.published import generate, planted_size
 
 LINEAR_METHODS = ("lu", "qr", "svd")
@@ -23,7 +24,7 @@ LINEAR_METHODS = ("lu", "qr", "svd")
 SHOWN = ("basic_maw", "add_or", "add_map", "add_mad", "add_maw", "add_mrw", "set_basis")
 
 
-def figure_3(path: Path, *, quick: bool = False) -> None:
+def figure_3(path: Path, *, quick: bool = False) -> Section:
     """Figure 3: records and running times of LU, QR and SVD at 500x500, by the gain."""
     size = (100, 100) if quick else (500, 500)
     section = linear((size,), (0.2, 0.5, 0.8) if quick else GAINS, 1 if quick else REPEATS)
@@ -36,15 +37,16 @@ def figure_3(path: Path, *, quick: bool = False) -> None:
     lines(times, section.numbers, "gain", "seconds")
     times.set(title="(b) running time", xlabel="total gain", ylabel="seconds", yscale="log")
     _save(figure, path)
+    return section
 
 
-def figure_4(path: Path, *, quick: bool = False) -> None:
+def figure_4(path: Path, *, quick: bool = False) -> Section:
     """Figure 4: running times of LU, QR and SVD on larger and larger square matrices."""
     sizes = (50, 100) if quick else (100, 250, 500, 750, 1000, 1500)
-    _draw_growth(path, _grown(sizes, "linear", (*LINEAR_METHODS, "exact")))
+    return _draw_growth(path, _grown(sizes, "linear", (*LINEAR_METHODS, "exact")))
 
 
-def figure_5(path: Path, *, quick: bool = False) -> None:
+def figure_5(path: Path, *, quick: bool = False) -> Section:
     """Figure 5: records, effectiveness and running times of compositions at 100x100."""
     size = (30, 30) if quick else (100, 100)
     gains = (0.5, 0.7) if quick else GAINS
@@ -64,15 +66,16 @@ def figure_5(path: Path, *, quick: bool = False) -> None:
     lines(times, section.numbers, "gain", "seconds")
     times.set(title="(c) running time", xlabel="total gain", ylabel="seconds", yscale="log")
     _save(figure, path)
+    return section
 
 
-def figure_6(path: Path, *, quick: bool = False) -> None:
+def figure_6(path: Path, *, quick: bool = False) -> Section:
     """Figure 6: running times of the fastest compositions on larger and larger square matrices."""
     sizes = (20, 40) if quick else (50, 100, 150, 200, 250)
-    _draw_growth(path, _grown(sizes, "idempotent", ("basic_maw", "add_map", "set_basis")))
+    return _draw_growth(path, _grown(sizes, "idempotent", ("basic_maw", "add_map", "set_basis")))
 
 
-FIGURES: Mapping[str, Callable[..., None]] = {
+FIGURES: Mapping[str, Callable[..., Section]] = {
     "huebsch_3": figure_3,
     "huebsch_4": figure_4,
     "huebsch_5": figure_5,
@@ -97,13 +100,15 @@ def _grown(sizes: Sequence[int], kind: str, methods: Sequence[str]) -> list[dict
     ]
 
 
-def _draw_growth(path: Path, runs: Sequence[Mapping[str, Any]]) -> None:
+def _draw_growth(path: Path, runs: Sequence[Mapping[str, Any]]) -> Section:
     """Draw running times by the number of queries."""
     figure = canvas(6, 4)
     panel = figure.subplots()
     lines(panel, runs, "queries", "seconds")
     panel.set(xlabel="queries and fragments", ylabel="seconds", xscale="log", yscale="log")
     _save(figure, path)
+    rows = [(run["queries"], run["method"], f"{run['seconds']:.4f}") for run in runs]
+    return Section("growth, gain 0.5", ("queries", "method", "seconds"), rows)
 
 
 def _save(figure: Any, path: Path) -> None:

@@ -25,7 +25,7 @@ import gingham
 from benchmarks import baselines
 from benchmarks.baselines import Answer, Market
 from benchmarks.driver_memory import footprint
-from benchmarks.operations import Operations, count
+from benchmarks.operations import Operations, TradeRows, count
 from benchmarks.outputs import File, table_console, write_results
 from benchmarks.share_report import Report, Result, Way, draw, show
 from benchmarks.timing import Timing, repeat
@@ -121,15 +121,15 @@ def _measure_all(
         counts: dict[str, Operations] = {}
         for kind in kinds if counted else ():
             progress.update(task, description=f"{kind}, counting operations", advance=1)
-            counts[kind] = count(market, trade_queries(kind, counted))
+            counts[kind] = count(TradeRows.of(market), trade_queries(kind, counted))
     cores = market.spark.sparkContext.defaultParallelism
     return Report(market.rows, cores, tuple(results), counted, counts, growth)
 
 
 def _growth(market: Market, turns: int) -> tuple[tuple[float, float], ...]:
     """Few and many queries in turns, so that both meet the same machine."""
-    few, many = (_loom(market, trade_queries("C", n)) for n in FEW_AND_MANY)
-    return tuple((_share(few).seconds, _share(many).seconds) for _ in range(turns))
+    few, many = (loom_of(market, trade_queries("C", n)) for n in FEW_AND_MANY)
+    return tuple((run_shared(few).seconds, run_shared(many).seconds) for _ in range(turns))
 
 
 def _warm_up(market: Market) -> None:
@@ -138,17 +138,17 @@ def _warm_up(market: Market) -> None:
     for _ in range(2):
         baselines.bare_scan(market)
         baselines.spark_alone(market, queries[0])
-        _share(_loom(market, queries))
+        run_shared(loom_of(market, queries))
 
 
 def _measure(market: Market, kind: str, n: int, times: int, step: Callable[[], None]) -> Result:
     """Time one workload in all ways and compare their answers."""
     queries, bare = trade_queries(kind, n), partial(baselines.bare_scan, market)
-    adding, (loom,) = repeat(partial(_loom, market, queries), 1)
+    adding, (loom,) = repeat(partial(loom_of, market, queries), 1)
     # In turns, since the JVM compiles on while it runs: whatever comes last has the fastest code.
-    first, (scanned,) = _share(loom), repeat(bare, 1)[0]
+    first, (scanned,) = run_shared(loom), repeat(bare, 1)[0]
     turns = [(first.seconds, scanned)]
-    turns += [(_share(loom).seconds, repeat(bare, 1)[0][0]) for _ in range(TURNS * times - 1)]
+    turns += [(run_shared(loom).seconds, repeat(bare, 1)[0][0]) for _ in range(TURNS * times - 1)]
     timings = {
         Way.SHARED: Timing(tuple(seconds for seconds, _ in turns)),
         Way.BARE: Timing(tuple(seconds for _, seconds in turns)),
@@ -184,15 +184,17 @@ def _measure(market: Market, kind: str, n: int, times: int, step: Callable[[], N
 
 
 @dataclass(frozen=True, slots=True)
-class _Shared:
+class Shared:
     """One run of all queries as one job: seconds, answers, statistics."""
 
     seconds: float
     tables: list[pa.Table]
     statistics: dict[str, float]
+    steps: Mapping[str, float]  # seconds of each
 
 
-def _loom(market: Market, queries: Sequence[TradeQuery]) -> gingham.Loom:
+def loom_of(market: Market, queries: Sequence[TradeQuery]) -> gingham.Loom:
+    """Make a loom of the market with these queries."""
     loom = gingham.Loom(market.spark)
     loom.stream("trades", market.trades, time="ts")
     loom.table("close", market.close, key="symbol")
@@ -202,17 +204,17 @@ def _loom(market: Market, queries: Sequence[TradeQuery]) -> gingham.Loom:
     return loom
 
 
-def _share(loom: gingham.Loom) -> _Shared:
+def run_shared(loom: gingham.Loom, trees: Mapping[str, int] | None = None) -> Shared:
     """Run all queries of a loom: plan, one pass over the rows, every answer."""
     start = time.perf_counter()
-    answers = loom.run()
+    answers = loom.run(trees=trees)
     tables = {name: answers.arrow(name) for name in loom.queries}
     done = time.perf_counter()
     named = [
         table.select(["window_end", "value"]).rename_columns(["window_end", name])
         for name, table in tables.items()
     ]
-    return _Shared(done - start, named, _numbers(answers))
+    return Shared(done - start, named, _numbers(answers), answers.statistics.seconds)
 
 
 def _numbers(answers: Any) -> dict[str, float]:

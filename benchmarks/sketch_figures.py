@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import get_args
 
 import click
+from rich.console import Console
 
 from benchmarks.outputs import canvas, table_console
 from benchmarks.sections import show
@@ -58,6 +59,23 @@ FIGURES: Mapping[int, Callable[..., Panel]] = {
 }
 
 
+def draw_and_tell(
+    number: int, folder: Path, console: Console, *, quick: bool = False, widths: Widths = "alike"
+) -> None:
+    """Measure and draw one figure into a folder, and print every number in it."""
+    path = folder / f"figure_{number}.png"
+    found = FIGURES[number](path, quick=quick, widths=widths)
+    console.print(f"Figure {number}: {path}")
+    console.print(errors_table(found, 6 if quick else REPETITIONS))
+    for verdict in verdicts([found]):
+        ratio = verdict.ratio
+        console.print(
+            f"{verdict.what}: {ratio.measured:.2f} ± {ratio.noise:.2f}, typical query "
+            f"{ratio.typical:.2f}, variance / copies {ratio.expected:.3f}"
+        )
+    console.print(f"intervals of 95 % that hold the truth: {found.held:.2%}")
+
+
 @click.command()
 @click.option("--quick", is_flag=True, help="Two budgets, six repetitions.")
 @click.option("--figure", "only", type=click.Choice([str(n) for n in FIGURES]), multiple=True)
@@ -73,20 +91,9 @@ def main(folder: Path, *, quick: bool, only: tuple[str, ...], widths: Widths, ta
         show([readings(rows, 1 if quick else 5), weighing(rows)], console)
         show([rivals(rows, BUDGETS[-1], 1 if quick else 5, sparse)], console)
         return
-    for number, draw in FIGURES.items():
-        if only and str(number) not in only:
-            continue
-        path = folder / f"figure_{number}.png"
-        found = draw(path, quick=quick, widths=widths)
-        console.print(f"Figure {number}: {path}")
-        console.print(errors_table(found, 6 if quick else REPETITIONS))
-        for verdict in verdicts([found]):
-            ratio = verdict.ratio
-            console.print(
-                f"{verdict.what}: {ratio.measured:.2f} ± {ratio.noise:.2f}, typical query "
-                f"{ratio.typical:.2f}, variance / copies {ratio.expected:.3f}"
-            )
-        console.print(f"intervals of 95 % that hold the truth: {found.held:.2%}")
+    for number in FIGURES:
+        if not only or str(number) in only:
+            draw_and_tell(number, folder, console, quick=quick, widths=widths)
 
 
 if __name__ == "__main__":

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
@@ -62,21 +64,27 @@ def _number(value: float | None) -> str:
     return f"{value:,.0f}" if value == int(value) and abs(value) < 1e9 else f"{value:,.4g}"
 
 
+PUBLISHED = ", published"  # ends the name of a line: values that a study prints for another line
+
+
 def draw(figures: Sequence[Figure], path: Path) -> None:
-    """Plot every figure in a panel of its own."""
+    """Plot every figure in a panel of its own; published values are crosses."""
     columns = min(4, len(figures))
     rows = math.ceil(len(figures) / columns)
     sheet = canvas(4.6 * columns, 3.8 * rows)
     panels = sheet.subplots(rows, columns, squeeze=False).ravel()
     for panel, figure in zip(panels, figures, strict=False):
-        for line, points in figure.lines.items():
-            if points:
-                panel.plot(*zip(*points, strict=True), marker="o", markersize=3, label=line)
+        _plot_lines(panel, figure)
         for what, x in figure.stops.items():
             panel.axvline(x, color="gray", linestyle=":", label=what)
-        panel.set(title=f"{figure.name}: {figure.title}", xlabel=figure.across, ylabel=figure.up)
+        panel.set_title(f"{figure.name}\n{figure.title}", fontsize=10)
+        panel.set(xlabel=figure.across, ylabel=figure.up)
         if figure.log_across:
-            panel.set_xscale("symlog", linthresh=1)
+            least = min(x for points in figure.lines.values() for x, _ in points)
+            if least > 0:
+                panel.set_xscale("log")
+            else:
+                panel.set_xscale("symlog", linthresh=1)
         if figure.log_up:
             panel.set_yscale("log")
         panel.grid(visible=True, alpha=0.3)
@@ -84,3 +92,22 @@ def draw(figures: Sequence[Figure], path: Path) -> None:
     for panel in panels[len(figures) :]:
         panel.set_visible(False)
     sheet.savefig(path, dpi=110)
+
+
+def _plot_lines(panel: Any, figure: Figure) -> None:
+    """Draw the lines of a figure, those that a study prints as crosses in the same colour."""
+    colours: dict[str, str] = {}
+    for line, points in figure.lines.items():
+        if not points:
+            continue
+        style: dict[str, object] = {"marker": "o", "markersize": 3}
+        if line.endswith(PUBLISHED):
+            colour = colours.get(line.removesuffix(PUBLISHED), "black")
+            style = {"marker": "x", "markersize": 8, "linestyle": "none", "color": colour}
+        (drawn,) = panel.plot(*zip(*points, strict=True), label=line, **style)
+        colours[line] = drawn.get_color()
+
+
+def write_json(figures: Sequence[Figure], path: Path) -> None:
+    """Write every number of some figures."""
+    path.write_text(json.dumps([figure.as_json() for figure in figures]), encoding="utf-8")
