@@ -248,6 +248,44 @@ def _streamed(
     return {n: running.arrow(n).sort_by("window_start").to_pylist() for n in names}, sum(shards)
 
 
+def test_windows_of_rows_have_records_in_batch_runs_and_none_in_streams(
+    spark: SparkSession, tmp_path: Path
+):
+    batches = random_trades(np.random.default_rng(4), 3, 60)
+    write_batches(tmp_path / "trades", batches)
+    by_rows = {
+        name: f"SELECT count(*) AS n FROM trades [ROWS 40 SLIDE 20] WHERE vol IN ({listed})"
+        for name, listed in LISTS.items()
+    }
+    static = spark.createDataFrame(pa.concat_tables(batches))
+    loom = Loom(spark).stream("trades", static, time="ts")
+    for name, sql in by_rows.items():
+        loom.add(sql, name=name)
+    plain, records = loom.run(), loom.run(send_records=True)
+    assert "records" in loom.explain()
+    for name in by_rows:
+        expected = plain.arrow(name).sort_by("window_start").to_pylist()
+        assert records.arrow(name).sort_by("window_start").to_pylist() == expected
+        assert expected
+
+    loom = Loom(spark).stream(
+        "trades", replayed(spark, tmp_path / "trades"), time="ts", watermark="4 seconds"
+    )
+    loom.add(by_rows["a"], name="rows")
+    checkpoint = str(tmp_path / "c")
+    with pytest.raises(FragmentError, match=r"\[ROWS \.\.\.\] in a stream with send_records"):
+        loom.start(checkpoint=checkpoint, sink="memory", send_records=True)
+    loom.remove("rows")
+    loom.add(_listed("a"), name="a")
+    running = loom.start(checkpoint=checkpoint, sink="memory", send_records=True)
+    try:
+        with pytest.raises(FragmentError, match="without send_records"):
+            loom.add(by_rows["b"], name="rows")
+        assert list(loom.queries) == ["a"]
+    finally:
+        running.stop()
+
+
 # Volumes in four rows and five columns: a list has the whole of some rows, or of some columns.
 IN_ROW = [{v for v in range(20) if v // 5 == row} for row in range(4)]
 IN_COLUMN = [{v for v in range(20) if v % 5 == column} for column in range(5)]
