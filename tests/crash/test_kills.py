@@ -17,6 +17,7 @@ from pyspark.sql import SparkSession
 
 import gingham
 from tests.crash.child import JOINS_AT, LATER, QUERIES
+from tests.crash.closed_windows import closed_windows
 from tests.replay import random_trades, write_batches
 
 ROOT = Path(__file__).parents[2]
@@ -72,22 +73,12 @@ def _killed(
 def check(spark: SparkSession, folder: Path, batches: list[pa.Table]) -> None:
     found = {name: _answers(folder / "answers" / name) for name in (*QUERIES, LATER[0])}
     trades = pa.concat_tables(batches)
-    watermark = max(trades["ts"].cast(pa.int64()).to_pylist()) - 4_000_000
     loom = gingham.Loom(spark).stream("trades", spark.createDataFrame(trades), time="ts")
     for name, sql in (*QUERIES.items(), LATER):
         loom.add(sql, name=name)
     answers = loom.run()
     for name, rows in found.items():
-        expected = _rows(answers.arrow(name))
-        if name.startswith("rows"):
-            # What the watermark has not passed is not numbered.
-            times, symbols = trades["ts"].cast(pa.int64()).to_pylist(), trades["symbol"].to_pylist()
-            passed = [s for t, s in zip(times, symbols, strict=True) if t < watermark]
-            per_symbol = {s: passed.count(s) for s in symbols}
-            reached = per_symbol if "symbol" in name else dict.fromkeys(symbols, len(passed))
-            expected = [row for row in expected if row[1] <= reached[row[2]]]
-        else:
-            expected = [row for row in expected if row[1] <= watermark]
+        expected = closed_windows(name, _rows(answers.arrow(name)), trades)
         if name == LATER[0]:
             first = min(start for start, *_ in rows)
             expected = [row for row in expected if row[0] >= first]

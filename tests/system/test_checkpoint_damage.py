@@ -26,11 +26,11 @@ from gingham.sinks.answer import Answer
 from gingham.sinks.parquet import ParquetSink
 from gingham.stream.doctor import examine
 from tests.crash.child import QUERIES
+from tests.crash.closed_windows import closed_windows
 from tests.replay import random_trades, replayed, write_batches
 
 ALL = os.environ.get("GINGHAM_DAMAGE") == "all"
 BEFORE, AFTER = 5, 2  # batches before the damage, and after it
-DELAY = 4_000_000
 NEAR, FAR = 10**6, 0  # shards on the driver: all, or none
 
 
@@ -106,7 +106,7 @@ def answers(folder: Path) -> dict[str, list[Any]]:
     }
 
 
-def rows(table: pa.Table, watermark: int | None = None) -> list[Any]:
+def rows(table: pa.Table) -> list[Any]:
     """All rows, sorted; floats to nine digits, since shards add up in another order."""
     columns = [
         (c.cast(pa.int64()) if pa.types.is_timestamp(c.type) else c).to_pylist()
@@ -116,7 +116,7 @@ def rows(table: pa.Table, watermark: int | None = None) -> list[Any]:
         tuple(float(f"{v:.9g}") if isinstance(v, float) else v for v in row)
         for row in zip(*columns, strict=True)
     ]
-    return sorted((r for r in found if watermark is None or r[1] <= watermark), key=repr)
+    return sorted(found, key=repr)
 
 
 def expected_answers(spark: SparkSession, batches: Sequence[pa.Table]) -> dict[str, list[Any]]:
@@ -125,8 +125,8 @@ def expected_answers(spark: SparkSession, batches: Sequence[pa.Table]) -> dict[s
     loom = gingham.Loom(spark).stream("trades", spark.createDataFrame(table), time="ts")
     for name, sql in QUERIES.items():
         loom.add(sql, name=name)
-    found, end = loom.run(), max(table["ts"].cast(pa.int64()).to_pylist()) - DELAY
-    return {name: rows(found.arrow(name), end) for name in QUERIES}
+    found = loom.run()
+    return {name: closed_windows(name, rows(found.arrow(name)), table) for name in QUERIES}
 
 
 @pytest.fixture(scope="module", params=[NEAR, FAR], ids=["near", "far"])

@@ -222,7 +222,10 @@ class GridShards:
                 flat(self.shards[names.partial(columns.index(c))].take(index))
                 for c in partial.columns
             ]
-            self._states[partial] = partial.monoid.load(loaded)
+            # A column without a type was added after all these shards: they have nothing of it.
+            untyped = any(pa.types.is_null(column.type) for column in loaded)
+            monoid = partial.monoid
+            self._states[partial] = monoid.empty(len(index)) if untyped else monoid.load(loaded)
         return self._states[partial]
 
     def key(self, position: int, groups: Ints, keys: Sequence[str]) -> pa.Array:
